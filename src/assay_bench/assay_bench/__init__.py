@@ -1,0 +1,1 @@
+"""The benchmark node: publishes realizations, runs trials, collects verdicts, keeps the journal."""

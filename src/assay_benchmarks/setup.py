@@ -1,0 +1,21 @@
+"""Build description of assay_benchmarks for colcon."""
+
+from setuptools import find_packages, setup
+
+PACKAGE = "assay_benchmarks"
+
+setup(
+    name=PACKAGE,
+    version="0.1.0",
+    description="KitchenBench: task instances as data, simulation contract and in-process mock. No ROS.",
+    license="Apache-2.0",
+    packages=find_packages(exclude=["test"]),
+    package_data={"": ["py.typed"]},
+    data_files=[
+        ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
+        (f"share/{PACKAGE}", ["package.xml"]),
+    ],
+    zip_safe=False,
+    extras_require={"test": ["pytest"]},
+    entry_points={"console_scripts": []},
+)

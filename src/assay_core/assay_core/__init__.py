@@ -1,0 +1,1 @@
+"""Tasks, distributions, realizations, trial state machine, journal, plans and statistics. No ROS."""

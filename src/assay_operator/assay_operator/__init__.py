@@ -1,0 +1,1 @@
+"""Operator consoles over one view model."""

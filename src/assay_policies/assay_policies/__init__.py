@@ -1,0 +1,1 @@
+"""The policy node and its policies."""

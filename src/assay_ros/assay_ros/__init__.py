@@ -1,0 +1,1 @@
+"""QoS by meaning, node parameters as dataclasses, message conversion and test helpers."""

@@ -1,0 +1,1 @@
+"""Worlds that speak the topics of the hardware: the mock world."""
