@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from assay_core.realization import TrialRealization
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import KeyValue
 
+from assay_core.realization import TrialRealization
 from assay_msgs.msg import Realization
 
 __all__ = [

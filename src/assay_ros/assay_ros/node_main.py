@@ -12,10 +12,11 @@ from collections.abc import Callable, Sequence
 from types import FrameType
 
 import rclpy
-from assay_core.errors import ConfigError
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
+
+from assay_core.errors import ConfigError
 
 __all__ = ["run"]
 

@@ -12,10 +12,11 @@ import math
 import typing
 from typing import Any, TypeVar
 
-from assay_core.errors import ConfigError
 from rcl_interfaces.msg import ParameterDescriptor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
+
+from assay_core.errors import ConfigError
 
 __all__ = ["declare", "markdown_table", "param"]
 
