@@ -33,7 +33,7 @@ def test_the_first_line_says_what_the_interface_is_for(path: Path) -> None:
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
 def test_every_real_number_and_array_states_its_unit_or_length(path: Path) -> None:
     lines = path.read_text().splitlines()
-    for before, line in zip([""] + lines, lines, strict=False):
+    for before, line in zip(["", *lines], lines, strict=False):
         match = FIELD.match(line)
         if match and match["type"].startswith("float64"):
             comment = (match["comment"] or "") + (before if before.startswith("#") else "")
