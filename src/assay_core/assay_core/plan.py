@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +108,8 @@ class Plan:
     entries: tuple[PlanEntry, ...]
     software: Mapping[str, str]
     """Versions of what produced the session, by name."""
+    launch: Mapping[str, str] = field(default_factory=dict)
+    """Further launch arguments of the graph, so that a resumed session starts the same one."""
 
     def __post_init__(self) -> None:
         problem = find_problem(self.to_dict())
@@ -121,7 +123,7 @@ class Plan:
             data[name] = list(data[name])
         data["cameras"] = [asdict(camera) for camera in self.cameras]
         data["entries"] = [entry.to_dict() for entry in self.entries]
-        data["software"] = dict(self.software)
+        data["software"], data["launch"] = dict(self.software), dict(self.launch)
         return data
 
     @classmethod

@@ -56,6 +56,10 @@ def _names(minimum: int) -> Callable[[Any], bool]:
     return lambda x: isinstance(x, list) and len(x) >= minimum and all(map(_text, x)) and len(set(x)) == len(x)
 
 
+def _texts(x: Any) -> bool:
+    return isinstance(x, dict) and all(isinstance(k, str) and isinstance(v, str) for k, v in x.items())
+
+
 def _instant(x: Any) -> bool:
     if not (isinstance(x, str) and _RFC3339.match(x)):
         return False
@@ -106,10 +110,8 @@ PLAN_RULES: Mapping[str, Rule] = {
     "max_repeats": Rule("an integer from 0 to 100", _integer(0, 100)),
     "open": Rule("true or false", lambda x: isinstance(x, bool)),
     "entries": Rule("a list of entries", lambda x: isinstance(x, list)),
-    "software": Rule(
-        "names and versions, all text",
-        lambda x: isinstance(x, dict) and all(isinstance(k, str) and isinstance(v, str) for k, v in x.items()),
-    ),
+    "software": Rule("names and versions, all text", _texts),
+    "launch": Rule("names and values of launch arguments, all text", _texts),
 }
 
 
