@@ -87,15 +87,6 @@ def test_a_whole_trial_as_the_protocol_draws_it() -> None:
     ]
     names = " ".join(state.name for state in seen)
     assert names == "ARRANGE ARRANGE READY RUNNING PARKING JUDGE JUDGE DONE"
-        "ARRANGE",
-        "ARRANGE",
-        "READY",
-        "RUNNING",
-        "PARKING",
-        "JUDGE",
-        "JUDGE",
-        "DONE",
-    ]
 
 
 def test_who_is_waited_for() -> None:
