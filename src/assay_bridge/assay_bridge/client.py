@@ -1,0 +1,501 @@
+"""The graph as a blocking object: sessions, trials, policy and control steps over one node and one thread.
+
+The framework's rollout is a loop of blocking calls. `GraphClient` turns the protocol of the graph (see ARCHITECTURE.md)
+into such calls. It owns a node and spins it only while it waits. Every wait has a deadline and names what is missing,
+and ends at once when a process of the graph is known to be dead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import rclpy
+from rclpy.context import Context
+from rclpy.node import Node
+
+from assay_bridge.answers import code_name
+from assay_bridge.client_types import ChunkData, ClientConfig, SessionOpened, TrialEnded, VerdictData
+from assay_bridge.frames import FrameSet
+from assay_bridge.motion import LockstepMotion, PacedMotion, nodes_on_graph
+from assay_bridge.policy_calls import PolicyCalls
+from assay_bridge.services import Services
+from assay_bridge.spinner import Gate, Spinner, quiet_publisher, quiet_subscription
+from assay_core.errors import DataError, SafetyStop
+from assay_core.realization import TrialRealization
+from assay_msgs.msg import Heartbeat, TrialState, Verdict
+from assay_msgs.srv import (
+    AdvanceTrial,
+    CloseSession,
+    FinishTrial,
+    OpenSession,
+    ResetWorld,
+    StartTrial,
+)
+from assay_ros import qos
+from assay_ros.convert import realization_from_msg, to_ns
+
+__all__ = ["GraphClient", "state_name", "trial_id"]
+
+BENCHMARK, WORLD = "benchmark", "world"
+"""Node names, for errors."""
+
+_STATES = {
+    getattr(TrialState, name): name
+    for name in dir(TrialState)
+    if name.isupper() and isinstance(getattr(TrialState, name), int)
+}
+_TERMINAL = frozenset({TrialState.DONE, TrialState.SKIPPED, TrialState.INVALID, TrialState.HALTED})
+_OUTCOMES = {
+    Verdict.OUTCOME_SUCCESS: "success",
+    Verdict.OUTCOME_FAILURE: "failure",
+    Verdict.OUTCOME_INVALID: "invalid",
+}
+_INVALID = {
+    Verdict.INVALID_RIG_FAULT: "rig fault",
+    Verdict.INVALID_OPERATOR_ERROR: "operator error",
+    Verdict.INVALID_SCENE_WRONG: "scene wrong",
+    Verdict.INVALID_INTERFERENCE: "interference",
+    Verdict.INVALID_OTHER: "other",
+}
+
+
+def state_name(state: int) -> str:
+    """Return the name of a trial state, e.g. ``RUNNING``."""
+    return _STATES.get(state, f"state {state}")
+
+
+def trial_id(plan_index: int, attempt: int) -> str:
+    """Return the id of one attempt at a plan entry, equal in every run of a plan."""
+    return f"{plan_index:06d}-{attempt}"
+
+
+class GraphClient:
+    """A runner's side of the graph. Not thread-safe: one thread calls it, and nothing else spins its node.
+
+    Args:
+        config: Rig, rate and deadlines.
+        context: An initialised context; None makes one of its own in the domain of the environment.
+        liveness: Returns a sentence when a process of the graph is known to be dead; checked in every wait. It may
+            raise to end a wait at a safe point.
+        node_name: Name on the graph.
+    """
+
+    def __init__(
+        self,
+        config: ClientConfig,
+        *,
+        context: Context | None = None,
+        liveness: Callable[[], str | None] | None = None,
+        node_name: str = "runner",
+    ) -> None:
+        self.config = config
+        self._owns_context = context is None
+        if context is None:
+            context = Context()
+            rclpy.init(args=[], context=context)
+        node = Node(node_name, context=context, namespace=config.namespace or None, start_parameter_services=False)
+        self.node = node
+        self._spinner = Spinner(node, context, liveness)
+        self._idle = Gate()
+        self._services = Services(self._spinner, self._idle)
+        self.motion: LockstepMotion | PacedMotion = (
+            LockstepMotion(self._spinner, config) if config.mode == "lockstep" else PacedMotion(self._spinner, config)
+        )
+        self.trial_state = TrialState()
+        """The newest message of benchmark/trial."""
+        self.trial_id = ""
+        self._realization_msg: Any = None
+        self._verdicts: dict[str, Verdict] = {}
+        self._in_session = False
+        self._heartbeat_msg = Heartbeat(session_id=config.session_id, runner_id=config.runner_id)
+        self._heartbeat_pub = node.create_publisher(
+            Heartbeat, "session/heartbeat", qos.EVENT, event_callbacks=quiet_publisher()
+        )
+        node.create_subscription(
+            TrialState, "benchmark/trial", self._on_trial, qos.LATCHED, event_callbacks=quiet_subscription()
+        )
+        node.create_subscription(
+            Verdict,
+            "benchmark/verdict",
+            self._on_verdict,
+            qos.EVENT,
+            callback_group=self._idle,
+            event_callbacks=quiet_subscription(),
+        )
+        for kind, name in (
+            (OpenSession, "benchmark/open_session"),
+            (StartTrial, "benchmark/start_trial"),
+            (AdvanceTrial, "benchmark/advance_trial"),
+            (FinishTrial, "benchmark/finish_trial"),
+            (CloseSession, "benchmark/close_session"),
+        ):
+            self._services.add(kind, name)
+        self.policy = PolicyCalls(self._services, config, self.motion.streams)
+        self._spinner.heartbeat = self._beat
+
+    # -- session -----------------------------------------------------------------------------------------------------
+
+    def connect(self, *, policy: bool = False) -> None:
+        """Wait until every stream, command and service that a session needs is on the graph.
+
+        Args:
+            policy: Whether the policy node is needed too.
+
+        Raises:
+            DeadlineError: Something is not there within ``connect_s``; names each.
+        """
+        names = ["benchmark/open_session"] + (["policy/infer"] if policy else [])
+        missing: list[str] = []
+
+        def complete() -> bool:
+            missing[:] = [f"{name} (no server)" for name in names if not self._services.ready(name)]
+            missing.extend(self.motion.connected())
+            return not missing
+
+        self._spinner.wait(
+            complete,
+            self.config.connect_s,
+            lambda: (
+                f"graph: incomplete after {self.config.connect_s:g} s, missing {', '.join(missing)}. "
+                f"{nodes_on_graph(self.node)}. fix: start the graph in the same ROS domain, e.g. ./assay launch eval"
+            ),
+        )
+
+    def open_session(self, directory: str, plan_hash: str, *, resume: bool) -> SessionOpened:
+        """Open the session of the configuration, or reopen it for resuming.
+
+        Args:
+            directory: Session directory as the benchmark node sees it.
+            plan_hash: SHA-256, hex, of ``plan.yaml`` as stored there.
+            resume: True when the journal exists.
+
+        Raises:
+            ConfigError: Another session is open, the plan differs, or the session is sealed.
+            DeadlineError: No answer in time.
+        """
+        answer = self._benchmark(
+            OpenSession,
+            "open_session",
+            OpenSession.Request(
+                session_id=self.config.session_id,
+                runner_id=self.config.runner_id,
+                directory=directory,
+                plan_hash=plan_hash,
+                resume=resume,
+            ),
+        )
+        self._in_session = True
+        self._beat()
+        return SessionOpened(int(answer.next_plan_index), answer.head_hash)
+
+    def close_session(self, status: int, reason: str = "") -> str:
+        """Close the session and return the seal's root hash; empty when it was not sealed.
+
+        Args:
+            status: ``CloseSession.Request.STATUS_*``.
+            reason: Why, when it is not done.
+        """
+        answer = self._benchmark(
+            CloseSession,
+            "close_session",
+            CloseSession.Request(session_id=self.config.session_id, status=status, reason=reason),
+        )
+        self._in_session = False
+        return str(answer.root_hash)
+
+    # -- trial -------------------------------------------------------------------------------------------------------
+
+    def start_trial(self, plan_index: int, attempt: int, entry_json: str = "") -> TrialRealization:
+        """Start one attempt at a plan entry and return its realization.
+
+        Args:
+            plan_index: Position in the plan, from 0.
+            attempt: 0 for the first.
+            entry_json: Plan entry as JSON, for a session whose plan is open.
+
+        Raises:
+            DataError: The realization's hash does not agree with its content.
+        """
+        self.trial_id = trial_id(plan_index, attempt)
+        self._verdicts.clear()
+        self.motion.begin(self.trial_id)
+        answer = self._benchmark(
+            StartTrial,
+            "start_trial",
+            StartTrial.Request(
+                session_id=self.config.session_id,
+                trial_id=self.trial_id,
+                plan_index=plan_index,
+                attempt=attempt,
+                entry_json=entry_json,
+            ),
+        )
+        self._realization_msg = answer.realization
+        realization = realization_from_msg(answer.realization)
+        if realization.content_hash() != answer.realization.content_hash:
+            raise DataError(
+                f"realization of trial {self.trial_id}",
+                expected=f"content hash {answer.realization.content_hash}",
+                got=realization.content_hash(),
+                fix="run the benchmark node and the runner from the same version of the workspace",
+            )
+        return realization
+
+    def wait_for_state(self, *states: int, deadline_s: float) -> TrialState:
+        """Wait until the current trial is in one of the states and return the message that says so.
+
+        Args:
+            states: ``TrialState`` constants.
+            deadline_s: Longest wait [s].
+
+        Raises:
+            DeadlineError: It did not get there; says where it stands and who is waited for.
+            TrialEnded: It ended in another terminal state.
+            SafetyStop: It was halted for safety, and that was not waited for.
+        """
+
+        def reached() -> bool:
+            state = self.trial_state
+            if state.trial_id != self.trial_id:
+                return False
+            if state.state not in states:
+                self.check_trial()
+            return state.state in states
+
+        wanted = " or ".join(state_name(state) for state in states)
+        self._opened(
+            reached,
+            deadline_s,
+            lambda: f"trial {self.trial_id}: not {wanted} within {deadline_s:g} s ({self._standing()})",
+        )
+        return self.trial_state
+
+    def check_trial(self) -> None:
+        """Raise when the current trial has reached a terminal state other than DONE.
+
+        Raises:
+            SafetyStop: It was halted for safety.
+            TrialEnded: It was skipped or is invalid.
+        """
+        state = self.trial_state
+        if state.trial_id != self.trial_id or state.state not in _TERMINAL or state.state == TrialState.DONE:
+            return
+        name = state_name(state.state)
+        text = f"trial {self.trial_id} ended in {name}: {state.message or 'no reason given'} [{code_name(state.code)}]"
+        if state.state == TrialState.HALTED:
+            raise SafetyStop(text)
+        raise TrialEnded(text, state=name, code=int(state.code))
+
+    def advance(self, state: int, record_json: str = "") -> int:
+        """Report that the trial reached RUNNING, PARKING or JUDGE; return the state in force.
+
+        Args:
+            state: ``TrialState`` constant.
+            record_json: With JUDGE, the trial record so far.
+        """
+        answer = self._benchmark(
+            AdvanceTrial,
+            "advance_trial",
+            AdvanceTrial.Request(
+                session_id=self.config.session_id, trial_id=self.trial_id, state=state, record_json=record_json
+            ),
+        )
+        return int(answer.state)
+
+    def wait_for_verdict(self, deadline_s: float | None = None) -> VerdictData:
+        """Wait until a verdict on the current trial was accepted, and return it.
+
+        Args:
+            deadline_s: Longest wait [s]; None takes ``verdict_s``.
+
+        Raises:
+            DeadlineError: No verdict was accepted in time.
+            TrialEnded: The trial ended without one.
+        """
+        limit_s = self.config.verdict_s if deadline_s is None else deadline_s
+
+        def accepted() -> bool:
+            state = self.trial_state
+            if state.trial_id != self.trial_id:
+                return False
+            if state.verdict_uuid in self._verdicts:
+                return True
+            self.check_trial()
+            return False
+
+        self._opened(
+            accepted,
+            limit_s,
+            lambda: f"trial {self.trial_id}: no verdict within {limit_s:g} s ({self._standing()})",
+        )
+        return _verdict_data(self._verdicts[self.trial_state.verdict_uuid])
+
+    def finish_trial(self, status: int, error: str = "", record_json: str = "") -> int:
+        """Finish the current trial and return its terminal state.
+
+        Args:
+            status: ``FinishTrial.Request.STATUS_*``.
+            error: What went wrong; empty when completed.
+            record_json: The whole trial record.
+        """
+        answer = self._benchmark(
+            FinishTrial,
+            "finish_trial",
+            FinishTrial.Request(
+                session_id=self.config.session_id,
+                trial_id=self.trial_id,
+                status=status,
+                error=error,
+                record_json=record_json,
+            ),
+        )
+        return int(answer.state)
+
+    # -- motion ------------------------------------------------------------------------------------------------------
+
+    def first_frames(self) -> FrameSet:
+        """Return the frame set of the arranged scene. Call it once the trial is READY.
+
+        Raises:
+            DeadlineError: A stream did not arrive in time; the message names it.
+        """
+        stamp_ns = to_ns(self.trial_state.world_stamp) if self.trial_state.trial_id == self.trial_id else 0
+        return self.motion.first(stamp_ns, self._republish)
+
+    def step(self, action: npt.NDArray[np.float64]) -> FrameSet:
+        """Make one control step and return what the rig shows after it.
+
+        Args:
+            action: Absolute joint targets, shape (14,), order `assay_core.rig.ACTION_LABELS` [rad, gripper 0..1].
+
+        Raises:
+            DeadlineError: A stream did not arrive in time; the message names it.
+            RigFault: A sample is torn or stale, or a process died.
+            SafetyStop: The trial was halted for safety.
+            TrialEnded: The trial ended otherwise.
+        """
+        frames = self.motion.step(action)
+        self._heartbeat_msg.step = self.motion.steps
+        self._spinner.check()
+        if self.trial_state.state in _TERMINAL:
+            self.check_trial()
+        return frames
+
+    def observe(self) -> FrameSet:
+        """Return a fresh frame set without a new action: arms hold their last command."""
+        return self.motion.observe()
+
+    # -- policy ------------------------------------------------------------------------------------------------------
+
+    def reset_policy(self, scene: Mapping[str, Any], epoch: int, seed: int, instruction: str) -> tuple[str, ...]:
+        """Prepare the policy node for the current trial and return the streams that the policy reads.
+
+        Args:
+            scene: The scene as JSON-native data: id, instruction, target, init_seed, setup, metadata.
+            epoch: Index of the realization within its instance.
+            seed: Trial seed.
+            instruction: Goal sentence, verbatim from the realization.
+
+        Raises:
+            ConfigError: The policy is not known, or does not fit the rig.
+            PolicyError: The policy failed.
+            RigFault: The policy's server or node does not answer.
+        """
+        task = self._realization_msg.task if self._realization_msg is not None else ""
+        self.policy.reset(self.trial_id, task, scene, epoch, seed, instruction)
+        return self.policy.streams
+
+    def infer(self, frames: FrameSet, step: int, instruction: str) -> ChunkData:
+        """Ask the policy node for its next actions on exactly these frames.
+
+        Args:
+            frames: Newest frame set.
+            step: Control steps executed so far.
+            instruction: Goal sentence.
+
+        Raises:
+            PolicyError: The policy raised or answered nonsense.
+            DeadlineError: No answer in time.
+            RigFault: A stream did not reach the policy, or its server does not answer.
+        """
+        return self.infer_at(frames.stamps, step, instruction)
+
+    def infer_at(self, stamps: Mapping[str, int], step: int, instruction: str) -> ChunkData:
+        """Ask the policy node for its next actions on the samples with these stamps [ns] by topic (see `infer`)."""
+        republish = self._republish if self.config.mode == "lockstep" else None
+        return self.policy.infer(self.trial_id, stamps, step, instruction, republish)
+
+    # -- inside ------------------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Leave the graph. The session stays as it is; the benchmark node notices the silence."""
+        self._spinner.close()
+        if self._owns_context:
+            rclpy.try_shutdown(context=self._spinner.context)
+
+    def _benchmark(self, kind: Any, name: str, request: Any) -> Any:
+        return self._services.call(kind, f"benchmark/{name}", request, deadline_s=self.config.service_s, node=BENCHMARK)
+
+    def _opened(self, done: Callable[[], bool], deadline_s: float, missing: Callable[[], str]) -> None:
+        """Wait with the gate of rarely used entities open."""
+        was_open, self._idle.open = self._idle.open, True
+        try:
+            self._spinner.wait(done, deadline_s, missing)
+        finally:
+            self._idle.open = was_open
+
+    def _republish(self) -> None:
+        """Have the world publish the current frame set again, for a subscriber that missed part of it."""
+        if self.motion.steps > 0:
+            self.motion.resend()
+        elif self._realization_msg is not None:
+            # The world answers a repeated reset of the same trial by publishing its first frame set again.
+            self._services.call(
+                ResetWorld,
+                "world/reset",
+                ResetWorld.Request(realization=self._realization_msg),
+                deadline_s=self.config.step_s,
+                node=WORLD,
+            )
+
+    def _beat(self) -> None:
+        if self._in_session:
+            message = self._heartbeat_msg
+            message.trial_id = self.trial_id
+            message.step = self.motion.steps
+            message.header.stamp = self.node.get_clock().now().to_msg()
+            self._heartbeat_pub.publish(message)
+
+    def _on_trial(self, message: TrialState) -> None:
+        if message.session_id == self.config.session_id:
+            self.trial_state = message
+
+    def _on_verdict(self, message: Verdict) -> None:
+        if message.trial_id == self.trial_id:
+            self._verdicts[message.uuid] = message
+
+    def _standing(self) -> str:
+        """Return where the trial stands, for errors."""
+        state = self.trial_state
+        if state.trial_id != self.trial_id:
+            known = sorted(set(self.node.get_node_names()) - {self.node.get_name()})
+            return f"benchmark/trial does not speak of it; nodes on the graph: {', '.join(known) or 'none'}"
+        waiting = ", ".join(state.waiting_for) or "nobody"
+        return f"it is {state_name(state.state)}, waiting for {waiting}"
+
+
+def _verdict_data(message: Verdict) -> VerdictData:
+    return VerdictData(
+        uuid=message.uuid,
+        trial_id=message.trial_id,
+        grader_id=message.grader_id,
+        source=message.source,
+        outcome=_OUTCOMES.get(message.outcome, "unknown"),
+        invalid_reason=_INVALID.get(message.invalid_reason, ""),
+        stage=int(message.stage) if message.has_stage else None,
+        note=message.note,
+        decided_ns=to_ns(message.header.stamp),
+    )

@@ -1,0 +1,282 @@
+"""One control step: commands out, one complete frame set back.
+
+In lockstep, simulated time waits for the commands and every stream answers with one stamp; in paced mode the rig runs
+on and the newest samples count. Both end in a complete `FrameSet` or in an error that names the stream that is missing.
+"""
+
+from __future__ import annotations
+
+import array
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from rclpy.node import Node
+from sensor_msgs.msg import Image, JointState
+from trajectory_msgs.msg import JointTrajectoryPoint
+
+from assay_bridge.client_types import ClientConfig
+from assay_bridge.frames import TASK_STATE, FrameSet, StreamBuffer, build_frames, stream_names
+from assay_bridge.spinner import Spinner, quiet_publisher, quiet_subscription
+from assay_core.errors import DeadlineError, RigFault
+from assay_core.rig import ACTION_DIM, ARM_DIM, ARMS, joint_names
+from assay_msgs.msg import ArmCommand, TaskState
+from assay_ros import qos
+
+__all__ = ["LockstepMotion", "Motion", "PacedMotion", "nodes_on_graph", "seconds"]
+
+RESEND_FRACTION = 0.2
+"""Commands are sent again after this fraction of the step's deadline, and again at every further one."""
+
+
+def seconds(ns: int) -> str:
+    """Return a stamp as text in seconds."""
+    return f"{ns // 1_000_000_000}.{ns % 1_000_000_000:09d}"
+
+
+class Motion:
+    """The streams and commands of one rig.
+
+    Args:
+        spinner: Spins the node while a step waits.
+        config: Cameras, rate, deadlines.
+    """
+
+    def __init__(self, spinner: Spinner, config: ClientConfig) -> None:
+        self._spinner = spinner
+        self.config = config
+        self.streams = stream_names(config.cameras, task_state=config.has_world)
+        self._missing: set[str] = set()
+        self._buffers = {name: StreamBuffer(name, self._missing) for name in self.streams}
+        self.steps = 0
+        self.resends = 0
+        node = spinner.node
+        for name, buffer in self._buffers.items():
+            kind: Any = TaskState if name == TASK_STATE else Image if name.startswith("cameras/") else JointState
+            node.create_subscription(kind, name, buffer.add, qos.SENSOR, event_callbacks=quiet_subscription())
+        profile = qos.COMMAND_LOCKSTEP if config.mode == "lockstep" else qos.COMMAND
+        self._commands: list[tuple[Any, ArmCommand, npt.NDArray[np.float64]]] = []
+        for arm in ARMS:
+            values = array.array("d", [0.0] * ARM_DIM)
+            message = ArmCommand(session_id=config.session_id, lease=config.runner_id)
+            message.trajectory.joint_names = list(joint_names(arm))
+            message.trajectory.points = [JointTrajectoryPoint(positions=values)]
+            publisher = node.create_publisher(ArmCommand, f"{arm}/command", profile, event_callbacks=quiet_publisher())
+            # The view writes into the message's own buffer: no allocation per step.
+            view = np.frombuffer(message.trajectory.points[0].positions, dtype=np.float64)
+            self._commands.append((publisher, message, view))
+
+    def begin(self, trial_id: str) -> None:
+        """Start a trial: later commands carry its id, and steps count from 0."""
+        self.steps = 0
+        for _, message, _ in self._commands:
+            message.trial_id = trial_id
+
+    def connected(self) -> list[str]:
+        """Return what of the rig is not on the graph yet, in words."""
+        node = self._spinner.node
+        missing = [f"{name} (no publisher)" for name in self.streams if node.count_publishers(name) == 0]
+        for publisher, _, _ in self._commands:
+            if publisher.get_subscription_count() == 0:
+                missing.append(f"{publisher.topic} (no subscriber)")
+        return missing
+
+    def _send(self, action: npt.NDArray[np.float64], stamp_ns: int) -> None:
+        sec, nanosec = divmod(stamp_ns, 1_000_000_000)
+        at = 0
+        for _, message, view in self._commands:
+            stamp = message.header.stamp
+            stamp.sec, stamp.nanosec = sec, nanosec
+            message.sequence += 1
+            view[:] = action[at : at + ARM_DIM]
+            at += ARM_DIM
+        for publisher, message, _ in self._commands:
+            publisher.publish(message)
+
+    def resend(self) -> None:
+        """Send the last commands again; a lockstep world answers by publishing that step's streams again."""
+        self.resends += 1
+        for publisher, message, _ in self._commands:
+            publisher.publish(message)
+
+    def _checked(self, action: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        if action.shape != (ACTION_DIM,) or not np.isfinite(action).all():
+            raise RigFault(
+                "action",
+                expected=f"{ACTION_DIM} finite values",
+                got=f"shape {action.shape}, {action.tolist()}",
+                fix="clamp and check actions before they reach the rig",
+            )
+        return action
+
+    def explain(self, names: list[str]) -> str:
+        """Return what is known about streams that did not arrive."""
+        node = self._spinner.node
+        parts = []
+        for name in names:
+            owners = sorted(
+                {info.node_name for info in node.get_publishers_info_by_topic(node.resolve_topic_name(name))}
+            )
+            newest = self._buffers[name].latest_ns
+            seen = f"newest stamp {seconds(newest)}" if newest >= 0 else "none received"
+            parts.append(f"{name} ({'published by ' + ', '.join(owners) if owners else 'no publisher'}; {seen})")
+        return ", ".join(parts) + f". {nodes_on_graph(node)}"
+
+
+def nodes_on_graph(node: Node) -> str:
+    """Return a sentence with the nodes that discovery knows, without this one."""
+    names = sorted(set(node.get_node_names()) - {node.get_name()})
+    return "nodes on the graph: " + (", ".join(names) or "none")
+
+
+class LockstepMotion(Motion):
+    """Steps a simulated world: its time stands still until both arms' commands for it have come."""
+
+    def __init__(self, spinner: Spinner, config: ClientConfig) -> None:
+        super().__init__(spinner, config)
+        self._now_ns = 0
+        self._period_ns = config.period_ns
+        self._ages = dict.fromkeys(self.streams, 0.0)
+
+    def first(self, stamp_ns: int, republish: Callable[[], None]) -> FrameSet:
+        """Return the frame set that the world published when it built the scene.
+
+        Args:
+            stamp_ns: Its stamp, from TrialState.world_stamp [ns].
+            republish: Has the world publish it again, for streams that were lost.
+
+        Raises:
+            DeadlineError: A stream did not arrive in time; the message names it.
+        """
+        if stamp_ns <= 0:
+            raise RigFault(
+                "benchmark/trial",
+                expected="the stamp of the world's first frame set in READY",
+                got="none",
+                fix="run a world node, or start the benchmark node with a world",
+            )
+        return self._gather(stamp_ns, republish)
+
+    def step(self, action: npt.NDArray[np.float64]) -> FrameSet:
+        """Send one action and return the frame set one control period later.
+
+        Args:
+            action: Absolute joint targets, shape (14,) [rad, gripper 0..1].
+
+        Raises:
+            DeadlineError: A stream did not arrive in time; the message names it.
+            RigFault: The action is malformed, or a sample is torn.
+        """
+        self._send(self._checked(action), self._now_ns)
+        frames = self._gather(self._now_ns + self._period_ns, self.resend)
+        self.steps += 1
+        return frames
+
+    def observe(self) -> FrameSet:
+        """Return the current frame set; time stands still, so it is as fresh as can be."""
+        return self._gather(self._now_ns, self.resend)
+
+    def _gather(self, stamp_ns: int, again: Callable[[], None]) -> FrameSet:
+        missing, spin = self._missing, self._spinner.once
+        missing.clear()
+        for buffer in self._buffers.values():
+            buffer.want(stamp_ns)
+        deadline_s = self.config.step_s
+        if missing:
+            start = time.monotonic()
+            resend_s = deadline_s * RESEND_FRACTION
+            next_resend = start + resend_s
+            while missing:
+                spin()
+                now = time.monotonic()
+                if now > next_resend and missing:
+                    if now - start > deadline_s:
+                        self._give_up(stamp_ns)
+                    next_resend = now + resend_s
+                    again()
+        samples = {name: buffer.samples[stamp_ns] for name, buffer in self._buffers.items()}
+        self._now_ns = stamp_ns
+        return build_frames(samples, self.config.cameras, stamp_ns=stamp_ns, ages=self._ages)
+
+    def _give_up(self, stamp_ns: int) -> None:
+        raise DeadlineError(
+            f"step to {seconds(stamp_ns)}: incomplete after {self.config.step_s:g} s, missing "
+            f"{self.explain(sorted(self._missing))}"
+        )
+
+
+class PacedMotion(Motion):
+    """Follows a rig that runs in real time: one step per control period on an absolute schedule."""
+
+    def __init__(self, spinner: Spinner, config: ClientConfig) -> None:
+        super().__init__(spinner, config)
+        self._next = 0.0
+        self.late = 0
+
+    def first(self, stamp_ns: int, republish: Callable[[], None]) -> FrameSet:  # noqa: ARG002 (time runs on)
+        """Return the first complete frame set, none of whose samples is older than ``stamp_ns`` or the tolerance.
+
+        Raises:
+            DeadlineError: A stream did not arrive in time; the message names it.
+        """
+        self._next = 0.0
+        floor_ns = max(stamp_ns, time.time_ns() - round(self.config.tolerance_s * 1e9))
+        stale: list[str] = []
+
+        def fresh() -> bool:
+            stale[:] = [name for name, buffer in self._buffers.items() if buffer.latest_ns < floor_ns]
+            return not stale
+
+        self._spinner.wait(
+            fresh,
+            self.config.step_s,
+            lambda: f"first frames: incomplete after {self.config.step_s:g} s, missing {self.explain(stale)}",
+        )
+        return self._newest()
+
+    def step(self, action: npt.NDArray[np.float64]) -> FrameSet:
+        """Send one action, wait for the end of the control period and return the newest frame set.
+
+        Args:
+            action: Absolute joint targets, shape (14,) [rad, gripper 0..1].
+
+        Raises:
+            RigFault: The action is malformed, a sample is torn, or a stream is older than the tolerance.
+        """
+        self._send(self._checked(action), time.time_ns())
+        period_s = 1.0 / self.config.control_hz
+        now = time.monotonic()
+        self._next += period_s
+        if now >= self._next:
+            # The caller took longer than a period, as inference may: the schedule starts anew.
+            self.late += self.steps > 0
+            self._next = now + period_s
+        self._spinner.pause(self._next)
+        self._spinner.check()
+        self.steps += 1
+        return self._newest()
+
+    def observe(self) -> FrameSet:
+        """Return the newest frame set; arms hold their last command.
+
+        Raises:
+            RigFault: A stream is older than the tolerance.
+        """
+        self._spinner.pause(time.monotonic() + 1.0 / self.config.control_hz)
+        return self._newest()
+
+    def _newest(self) -> FrameSet:
+        now_ns, tolerance_s = time.time_ns(), self.config.tolerance_s
+        ages = {name: (now_ns - buffer.latest_ns) * 1e-9 for name, buffer in self._buffers.items()}
+        stale = [name for name, age in ages.items() if not -tolerance_s <= age <= tolerance_s]
+        if stale:
+            told = ", ".join(f"{name} {ages[name]:.3f} s" for name in stale)
+            raise RigFault(
+                f"age of {told}: expected at most {tolerance_s:g} s. missing {self.explain(stale)}. "
+                "fix: see the log of the node that publishes it"
+            )
+        samples = {name: buffer.samples[buffer.latest_ns] for name, buffer in self._buffers.items()}
+        newest_ns = max(buffer.latest_ns for buffer in self._buffers.values())
+        return build_frames(samples, self.config.cameras, stamp_ns=newest_ns, ages=ages)

@@ -1,0 +1,115 @@
+"""Service calls with a deadline, a named peer, and an error that says what is known about it."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from lifecycle_msgs.srv import GetState
+
+from assay_bridge.answers import error_for
+from assay_bridge.motion import nodes_on_graph
+from assay_bridge.spinner import Gate, Spinner
+from assay_core.errors import RigFault
+
+__all__ = ["Services"]
+
+LIFECYCLE_S = 1.0
+"""Longest wait for a node's lifecycle state when something else went wrong [s]."""
+
+
+class Services:
+    """Clients of the services of the graph, made when first used.
+
+    Args:
+        spinner: Spins the node while a call waits.
+        gate: Group of every client; closed while nothing is called, so that idle clients cost nothing per step.
+    """
+
+    def __init__(self, spinner: Spinner, gate: Gate) -> None:
+        self._spinner = spinner
+        self._gate = gate
+        self._clients: dict[str, Any] = {}
+
+    def add(self, kind: Any, name: str) -> None:
+        """Make the client of service ``name`` ahead of its first call, so that discovery has time."""
+        if name not in self._clients:
+            self._clients[name] = self._spinner.node.create_client(kind, name, callback_group=self._gate)
+
+    def ready(self, name: str) -> bool:
+        """Return whether a server of ``name`` is on the graph."""
+        return bool(self._clients[name].service_is_ready())
+
+    def call(self, kind: Any, name: str, request: Any, *, deadline_s: float, node: str) -> Any:
+        """Return the answer of one call.
+
+        Args:
+            kind: Service type.
+            name: Service name, relative.
+            request: Request message.
+            deadline_s: Longest wait [s], discovery of the server included.
+            node: Name of the node that serves it, for the error.
+
+        Raises:
+            DeadlineError: No server or no answer in time; says what is known about the node.
+            AssayError: The answer's code is not OK (see `answers.error_for`).
+        """
+        answer = self.ask(kind, name, request, deadline_s=deadline_s, node=node)
+        error = error_for(name, answer.code, answer.message)
+        if error is not None:
+            raise error
+        return answer
+
+    def ask(self, kind: Any, name: str, request: Any, *, deadline_s: float, node: str) -> Any:
+        """Return the answer of one call, whatever its code. Arguments and deadline errors as in `call`."""
+        self.add(kind, name)
+        client = self._clients[name]
+        end = time.monotonic() + deadline_s
+        was_open, self._gate.open = self._gate.open, True
+        future = None
+        try:
+            if not client.service_is_ready():
+                self._spinner.wait(
+                    client.service_is_ready,
+                    deadline_s,
+                    lambda: f"{name}: no server within {deadline_s:g} s ({self._known(node)})",
+                )
+            future = client.call_async(request)
+            self._spinner.wait(
+                future.done,
+                end - time.monotonic(),
+                lambda: f"{name}: no answer within {deadline_s:g} s ({self._known(node)})",
+            )
+            return future.result()
+        finally:
+            if future is not None and not future.done():
+                client.remove_pending_request(future)
+            self._gate.open = was_open
+
+    def _known(self, node: str) -> str:
+        """Return what discovery and lifecycle say about a node."""
+        names = self._spinner.node.get_node_names()
+        if node not in names:
+            return f"{node} node: not on the graph; {nodes_on_graph(self._spinner.node)}"
+        state = self._lifecycle(node)
+        return f"{node} node: on the graph, {state}"
+
+    def _lifecycle(self, node: str) -> str:
+        name = f"{node}/get_state"
+        client = self._spinner.node.create_client(GetState, name, callback_group=self._gate)
+        end = time.monotonic() + LIFECYCLE_S
+        try:
+            while not client.service_is_ready():
+                if time.monotonic() > end:
+                    return "without a lifecycle service"
+                self._spinner.once()
+            future = client.call_async(GetState.Request())
+            while not future.done():
+                if time.monotonic() > end:
+                    return f"does not answer {name}: it hangs or is overloaded"
+                self._spinner.once()
+            return f"lifecycle state {future.result().current_state.label}"
+        except RigFault as error:
+            return str(error)
+        finally:
+            self._spinner.node.destroy_client(client)
