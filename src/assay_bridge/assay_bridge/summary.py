@@ -1,0 +1,208 @@
+"""Success rates of a session with their intervals: `summary.json` and the table at its end.
+
+A rate is the mean of binary successes over the realizations of one instance. Attempts that do not count are neither
+successes nor failures, but they are shown, with the worst and the best that they could have meant.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assay_core.plan import Plan, PlanEntry
+from assay_core.statistics import interval, manski
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+__all__ = [
+    "INTERVAL_METHOD",
+    "LEVEL",
+    "SUMMARY_FILE",
+    "Tally",
+    "instance_key",
+    "notes",
+    "summarise",
+    "table",
+    "tally",
+    "write_summary",
+]
+
+SUMMARY_FILE = "summary.json"
+INTERVAL_METHOD = "clopper_pearson"
+LEVEL = 0.95
+
+DONE, INCOMPLETE, HALTED = "done", "incomplete", "halted"
+"""Values of ``status``: every entry has its result; some have none yet; stopped for safety and not resumed."""
+
+
+@dataclass
+class Tally:
+    """Counts of one instance."""
+
+    n: int = 0
+    """Trials that count."""
+    successes: int = 0
+    invalid: int = 0
+    """Attempts that do not count."""
+
+
+@dataclass(frozen=True)
+class AttemptOutcome:
+    """What one attempt came to, as far as rates are concerned."""
+
+    entry: PlanEntry
+    counted: bool
+    success: bool
+    reasons: tuple[str, ...] = field(default=())
+    """Why it does not count; empty when it does."""
+
+
+def instance_key(entry: PlanEntry) -> str:
+    """Return the name under which an entry's rate is reported: the instance, or the scene where there is none."""
+    return entry.instance_id or entry.scene_id
+
+
+def tally(plan: Plan, attempts: Sequence[AttemptOutcome]) -> dict[str, dict[str, Tally]]:
+    """Return counts by task and instance, in the order of the plan; an instance without attempts has zeros."""
+    counts: dict[str, dict[str, Tally]] = {}
+    for entry in plan.entries:
+        counts.setdefault(entry.task, {}).setdefault(instance_key(entry), Tally())
+    for attempt in attempts:
+        instances = counts.setdefault(attempt.entry.task, {})
+        one = instances.setdefault(instance_key(attempt.entry), Tally())
+        if attempt.counted:
+            one.n += 1
+            one.successes += attempt.success
+        else:
+            one.invalid += 1
+    return counts
+
+
+def summarise(plan: Plan, counts: Mapping[str, Mapping[str, Tally]], status: str) -> dict[str, Any]:
+    """Return the content of ``summary.json``.
+
+    Args:
+        plan: The session's plan.
+        counts: From `tally`.
+        status: ``done``, ``incomplete`` or ``halted``.
+    """
+    versions = {entry.task: entry.task_version for entry in plan.entries}
+    every = [one for instances in counts.values() for one in instances.values()]
+    return {
+        "session_id": plan.session_id,
+        "status": status,
+        "seed": plan.seed,
+        "policies": list(plan.policies),
+        "backend": plan.backend,
+        "trials": sum(one.n for one in every),
+        "invalid": sum(one.invalid for one in every),
+        "tasks": {
+            task: {
+                "version": versions.get(task, ""),
+                "instances": {name: _instance(one) for name, one in instances.items()},
+                "mean_p_hat": _mean(instances),
+            }
+            for task, instances in counts.items()
+        },
+    }
+
+
+def write_summary(directory: Path, summary: Mapping[str, Any]) -> Path:
+    """Write ``summary.json`` whole or not at all, and return its path."""
+    path = directory / SUMMARY_FILE
+    data = (json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
+    if not (path.is_file() and path.read_bytes() == data):
+        part = path.with_name(path.name + ".part")
+        with part.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    return path
+
+
+def table(summary: Mapping[str, Any], *, width: int | None = None) -> RenderableType:
+    """Return the table at the end of a session for rich to print.
+
+    Args:
+        summary: From `summarise`.
+        width: Columns [characters]; None takes the terminal's.
+    """
+    from rich.table import Table
+
+    worst = summary["invalid"] > 0
+    shown = Table(width=width, box=None, pad_edge=False, header_style="bold")
+    shown.add_column("instance", overflow="fold")
+    for name in ("n", "successes", "P̂", f"{LEVEL:.0%} interval", "invalid"):
+        shown.add_column(name, justify="right", no_wrap=True)
+    if worst:
+        shown.add_column("worst..best case", justify="right", no_wrap=True)
+    for task, part in summary["tasks"].items():
+        mean = "-" if part["mean_p_hat"] is None else f"{part['mean_p_hat']:.2f}"
+        shown.add_row(f"[bold]{task}[/bold]", "", "", f"({mean})", "", "", *([""] if worst else []))
+        for name, one in part["instances"].items():
+            shown.add_row(*_row(name, one, worst=worst))
+    return shown
+
+
+def notes(summary: Mapping[str, Any], unvalidated: int = 0) -> tuple[str, ...]:
+    """Return what a reader must know beside the numbers, one sentence each.
+
+    Args:
+        summary: From `summarise`.
+        unvalidated: How many of the instances have not passed expert validation.
+    """
+    limits = summary["tasks"]
+    some = next((one for part in limits.values() for one in part["instances"].values()), None)
+    lines = []
+    if some is not None:
+        method = str(some["interval"]["method"]).replace("_", "-")
+        lines.append(f"Intervals are {method}, {some['interval']['level']:.0%}, over the realizations of one instance.")
+    lines.append("A rate in brackets is the mean over a task's instances: a convenience, not part of the methodology.")
+    if summary["invalid"]:
+        lines.append(
+            f"{summary['invalid']} attempt(s) do not count. Worst and best case: all of them failures, or successes."
+        )
+    if unvalidated:
+        lines.append(
+            f"{unvalidated} instance(s) are drafts written by a model and have not been validated by experts: "
+            "take their rates as a check of the system, not as a measurement of a policy."
+        )
+    return tuple(lines)
+
+
+def _instance(one: Tally) -> dict[str, Any]:
+    return {
+        "n": one.n,
+        "successes": one.successes,
+        "invalid": one.invalid,
+        "p_hat": one.successes / one.n if one.n else None,
+        "interval": interval(INTERVAL_METHOD, one.successes, one.n, LEVEL).to_dict(),
+    }
+
+
+def _mean(instances: Mapping[str, Tally]) -> float | None:
+    rates = [one.successes / one.n for one in instances.values() if one.n]
+    return sum(rates) / len(rates) if rates else None
+
+
+def _row(name: str, one: Mapping[str, Any], *, worst: bool) -> list[str]:
+    rate = "-" if one["p_hat"] is None else f"{one['p_hat']:.2f}"
+    limits = one["interval"]
+    row = [
+        f"  {name}",
+        str(one["n"]),
+        str(one["successes"]),
+        rate,
+        f"[{limits['low']:.2f}, {limits['high']:.2f}]".replace("[", r"\["),
+        str(one["invalid"]) if one["invalid"] else "",
+    ]
+    if worst:
+        bounds = manski(one["successes"], one["n"] - one["successes"], one["invalid"], limits["level"])
+        row.append(f"{bounds.low:.2f}..{bounds.high:.2f}" if one["invalid"] else "")
+    return row

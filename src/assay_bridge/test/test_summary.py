@@ -1,0 +1,145 @@
+"""summary.json has exactly its documented keys, and the table tells the truth about trials that do not count."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from assay_bridge.summary import AttemptOutcome, notes, summarise, table, tally, write_summary
+from assay_core.plan import Plan, PlanEntry
+
+
+def entry(index: int, instance: str, task: str = "t/a") -> PlanEntry:
+    return PlanEntry(
+        index=index,
+        task=task,
+        task_version="2",
+        instance_id=instance,
+        scene_id=instance,
+        scene_seed=1,
+        epoch=index,
+        seed=index,
+        max_steps=10,
+    )
+
+
+def plan(entries: tuple[PlanEntry, ...]) -> Plan:
+    return Plan(
+        schema_version=1,
+        session_id="s",
+        created="2026-03-01T12:00:00Z",
+        seed=3,
+        backend="mock",
+        policies=("scripted",),
+        operator="auto",
+        graders=("checker",),
+        operators=("auto",),
+        cameras=(),
+        control_hz=10.0,
+        mode="lockstep",
+        max_repeats=2,
+        open=False,
+        entries=entries,
+        software={},
+    )
+
+
+ENTRIES = (entry(0, "a/x"), entry(1, "a/x"), entry(2, "a/y"), entry(3, "b/z", "t/b"))
+ATTEMPTS = (
+    AttemptOutcome(ENTRIES[0], True, True),
+    AttemptOutcome(ENTRIES[1], False, False, ("the world died",)),
+    AttemptOutcome(ENTRIES[1], True, False),
+    AttemptOutcome(ENTRIES[2], False, False, ("scene wrong",)),
+)
+
+
+def printed(summary: dict[str, object]) -> str:
+    out = StringIO()
+    Console(file=out, width=100).print(table(summary))
+    return out.getvalue()
+
+
+def test_summary_has_the_documented_content() -> None:
+    got = summarise(plan(ENTRIES), tally(plan(ENTRIES), ATTEMPTS), "incomplete")
+    assert got == {
+        "session_id": "s",
+        "status": "incomplete",
+        "seed": 3,
+        "policies": ["scripted"],
+        "backend": "mock",
+        "trials": 2,
+        "invalid": 2,
+        "tasks": {
+            "t/a": {
+                "version": "2",
+                "instances": {
+                    "a/x": {
+                        "n": 2,
+                        "successes": 1,
+                        "invalid": 1,
+                        "p_hat": 0.5,
+                        "interval": {
+                            "method": "clopper_pearson",
+                            "level": 0.95,
+                            "low": pytest.approx(0.012579, abs=1e-6),
+                            "high": pytest.approx(0.987421, abs=1e-6),
+                        },
+                    },
+                    "a/y": {
+                        "n": 0,
+                        "successes": 0,
+                        "invalid": 1,
+                        "p_hat": None,
+                        "interval": {"method": "clopper_pearson", "level": 0.95, "low": 0.0, "high": 1.0},
+                    },
+                },
+                "mean_p_hat": 0.5,
+            },
+            "t/b": {
+                "version": "2",
+                "instances": {
+                    "b/z": {
+                        "n": 0,
+                        "successes": 0,
+                        "invalid": 0,
+                        "p_hat": None,
+                        "interval": {"method": "clopper_pearson", "level": 0.95, "low": 0.0, "high": 1.0},
+                    }
+                },
+                "mean_p_hat": None,
+            },
+        },
+    }
+
+
+def test_summary_is_written_whole_and_once(tmp_path: Path) -> None:
+    got = summarise(plan(ENTRIES), tally(plan(ENTRIES), ATTEMPTS), "incomplete")
+    path = write_summary(tmp_path, got)
+    assert json.loads(path.read_text()) == got
+    assert [p.name for p in tmp_path.iterdir()] == ["summary.json"]
+
+
+def test_table_shows_what_invalid_trials_could_mean() -> None:
+    text = printed(summarise(plan(ENTRIES), tally(plan(ENTRIES), ATTEMPTS), "incomplete"))
+    row = next(line for line in text.splitlines() if "a/x" in line)
+    assert "0.50" in row
+    assert "[0.01, 0.99]" in row
+    assert "0.33..0.67" in row
+
+
+def test_table_without_invalid_trials_has_no_bounds() -> None:
+    text = printed(summarise(plan(ENTRIES[:1]), tally(plan(ENTRIES[:1]), ATTEMPTS[:1]), "done"))
+    assert "case" not in text
+    assert "t/a" in text
+
+
+def test_notes_say_that_drafts_are_drafts() -> None:
+    summary = summarise(plan(ENTRIES), tally(plan(ENTRIES), ATTEMPTS), "incomplete")
+    text = "\n".join(notes(summary, unvalidated=3))
+    assert "3 instance(s) are drafts" in text
+    assert "2 attempt(s) do not count" in text
+    assert "convenience" in text
