@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from assay_benchmarks.blueprint import SceneBlueprint, SceneObject, blueprint_for
 from assay_benchmarks.specs import KITCHENBENCH_VERSION, instance_by_id
@@ -19,7 +19,11 @@ from assay_core.errors import DataError
 from assay_core.seeds import scene_seed, trial_seed
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from assay_benchmarks.layout_schema import Rig, SceneLayout
+
+    Model = TypeVar("Model", bound=BaseModel)
 
 __all__ = [
     "LAYOUT_VERSION",
@@ -120,7 +124,7 @@ def _object(item: SceneObject) -> dict[str, Any]:
     return layout
 
 
-def _load(path: str | Path, model: Any, what: str) -> Any:
+def _load(path: str | Path, model: type[Model], what: str) -> Model:
     from pydantic import ValidationError
 
     try:

@@ -72,8 +72,8 @@ class KitchenEmbodiment:
             capabilities=frozenset({"seedable", "privileged_success", "renderable"}),
         )
         self._instruction = ""
-        self._goal = np.zeros(_GOAL_DIM)
-        self._position = np.zeros(_GOAL_DIM)
+        self._goal: npt.NDArray[np.float64] = np.zeros(_GOAL_DIM)
+        self._position: npt.NDArray[np.float64] = np.zeros(_GOAL_DIM)
         self._progress = 0.0
 
     def reset(self, scene: Scene, *, seed: int | None = None) -> Observation:

@@ -114,18 +114,20 @@ class _Reader:
             key = self._scalar(key_node) if isinstance(key_node, yaml.ScalarNode) else "a list or mapping"
             if not isinstance(key_node, yaml.ScalarNode) or not isinstance(key, str) or key == "<<":
                 raise self._error(key_node, "", "a name as key", repr(key), "quote or rename it")
+            here = (*path, key)
             if key in result:
-                before = f"the same key as on line {self.lines[(*path, key)]}"
+                before = f"the same key as on line {self.lines[here]}"
                 raise self._error(key_node, f"key '{key}'", "each key once", before, "remove one of the two")
-            self.lines[(*path, key)] = key_node.start_mark.line + 1
-            result[key] = self.value(value_node, (*path, key))
+            self.lines[here] = key_node.start_mark.line + 1
+            result[key] = self.value(value_node, here)
         return result
 
     def _sequence(self, node: Any, path: YamlPath) -> list[Any]:
         items = []
         for index, item in enumerate(node.value):
-            self.lines[(*path, index)] = item.start_mark.line + 1
-            items.append(self.value(item, (*path, index)))
+            here = (*path, index)
+            self.lines[here] = item.start_mark.line + 1
+            items.append(self.value(item, here))
         return items
 
     def _scalar(self, node: Any) -> str | int | float | bool | None:
