@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -26,6 +25,7 @@ from inspect_robots.scorer import Score, reduce_scores, value_to_float
 from inspect_robots.transcript import judgement_source
 
 from assay_bridge.record import json_native, to_record
+from assay_core.files import write_atomically
 from assay_core.plan import Plan, PlanEntry
 
 __all__ = ["ACTIONS_DIR", "LOGS_DIR", "LoggedTrial", "derive_logs", "write_logs"]
@@ -144,9 +144,9 @@ def _derive(plan: Plan, task: str, trials: Sequence[LoggedTrial], planned: int) 
             status, error = scene.status, trial.reason
     samples = []
     for scene_id, scene in scenes.items():
-        reduced, failures = _reduce(scene, names, reducer)
-        if failures and status == "success":
-            status, error = "error", failures[0]
+        reduced, problems = _reduce(scene, names, reducer)
+        if problems and status == "success":
+            status, error = "error", problems[0]
         samples.append(_sample(scene_id, scene, reduced))
     if status == "success" and trials and errored == len(trials):
         status, error = "error", f"all {len(trials)} trial(s) errored; nothing was scored"
@@ -319,20 +319,5 @@ def _safe(name: str) -> str:
 
 def _write(path: Path, text: str) -> None:
     data = text.encode()
-    if path.is_file() and path.read_bytes() == data:
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(path.name + ".part")
-    with part.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
-
-
-def remove_stale(directory: Path, keep: Iterable[Path]) -> None:
-    """Remove half-written files that an interrupted derivation left behind."""
-    kept = set(keep)
-    for path in directory.rglob("*.part"):
-        if path not in kept:
-            path.unlink(missing_ok=True)
+    if not (path.is_file() and path.read_bytes() == data):
+        write_atomically(path, data)

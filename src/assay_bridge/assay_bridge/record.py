@@ -95,7 +95,7 @@ def to_record(data: Mapping[str, Any]) -> TrialRecord:
         result = StepResult(
             observation=blank, reward=reward, info=dict(info), **(ending if t == last and ending is not None else {})
         )
-        steps.append(StepRecord(t=t, observation=blank, action=Action(data=values), result=result))
+        steps.append(StepRecord(t=t, observation=blank, action=Action(data=np.asarray(values)), result=result))
     latencies = data["timing"]["latencies_s"]
     return TrialRecord(
         scene_id=data["scene_id"],

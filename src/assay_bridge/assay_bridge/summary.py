@@ -7,12 +7,12 @@ successes nor failures, but they are shown, with the worst and the best that the
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from assay_core.files import write_atomically
 from assay_core.plan import Plan, PlanEntry
 from assay_core.statistics import interval, manski
 
@@ -117,12 +117,7 @@ def write_summary(directory: Path, summary: Mapping[str, Any]) -> Path:
     path = directory / SUMMARY_FILE
     data = (json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
     if not (path.is_file() and path.read_bytes() == data):
-        part = path.with_name(path.name + ".part")
-        with part.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
+        write_atomically(path, data)
     return path
 
 

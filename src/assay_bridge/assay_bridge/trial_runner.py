@@ -83,7 +83,8 @@ def run_motion(
         controller: None plays chunks open loop, up to the policy's replan interval.
     """
     started = time.time_ns()
-    ending, error = Ending.COMPLETED, None
+    ending = Ending.COMPLETED
+    error: BaseException | None = None
     record: TrialRecord | None = None
     try:
         record = rollout(

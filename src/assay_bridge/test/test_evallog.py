@@ -21,6 +21,7 @@ from inspect_robots.rollout import TrialRecord, derive_seed
 from inspect_robots.scene import Scene
 from inspect_robots.task import Epochs, Task
 
+from assay_benchmarks import catalog, mock_kitchen
 from assay_bridge import record as records
 from assay_bridge.evallog import LoggedTrial, derive_logs, write_logs
 from assay_bridge.evaluation import describe_evaluation, describe_scene
@@ -159,9 +160,15 @@ def by_seconds() -> Task:
     )
 
 
+def pour_pasta() -> Task:
+    return catalog.resolve_task("kitchenbench/pour_pasta")
+
+
 CASES: dict[str, tuple[Any, Any, Any]] = {
     "one scorer": (lambda: resolve("task", "cubepick-reach"), ScriptedPolicy, CubePickEmbodiment),
     "seconds, epochs, four scorers": (by_seconds, ScriptedPolicy, CubePickEmbodiment),
+    "kitchenbench": (pour_pasta, mock_kitchen.ScriptedKitchenPolicy, mock_kitchen.KitchenEmbodiment),
+    "kitchenbench, chance": (pour_pasta, mock_kitchen.RandomKitchenPolicy, mock_kitchen.KitchenEmbodiment),
     "a policy that fails": (by_seconds, FailsInOneScene, CubePickEmbodiment),
     "a scorer that fails": (
         lambda: dataclasses.replace(by_seconds(), scorer=["success_at_end", Sulks()]),
