@@ -2,45 +2,26 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import rclpy
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 
+from assay_core import domains
+
 __all__ = ["domain", "graph", "spin_until"]
 
-_LOCKS = Path("/tmp") / f"assay-domains-{os.getuid()}"
-_DOMAINS = range(60, 102)
 DEADLINE_S = 20.0
 
 
 @contextmanager
 def domain() -> Iterator[int]:
-    """Yield a ROS domain that no other test of this machine uses, held by a lock file."""
-    _LOCKS.mkdir(mode=0o700, exist_ok=True)
-    deadline = time.monotonic() + DEADLINE_S
-    while True:
-        for number in _DOMAINS:
-            handle = os.open(_LOCKS / str(number), os.O_CREAT | os.O_RDWR, 0o600)
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                os.close(handle)
-                continue
-            try:
-                yield number
-            finally:
-                os.close(handle)
-            return
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"no free ROS domain among {_DOMAINS} within {DEADLINE_S} s")
-        time.sleep(0.05)
+    """Yield a ROS domain that no other test or session of this machine uses."""
+    with domains.claim(pool=domains.TEST_DOMAINS, deadline_s=DEADLINE_S) as held:
+        yield held.number
 
 
 @contextmanager
