@@ -24,6 +24,7 @@ from assay_bridge.policy_calls import PolicyCalls
 from assay_bridge.services import Services
 from assay_bridge.spinner import Gate, Spinner, quiet_publisher, quiet_subscription
 from assay_core.errors import DataError, SafetyStop
+from assay_core.plan import trial_id
 from assay_core.realization import TrialRealization
 from assay_msgs.msg import Heartbeat, TrialState, Verdict
 from assay_msgs.srv import (
@@ -37,7 +38,7 @@ from assay_msgs.srv import (
 from assay_ros import qos
 from assay_ros.convert import realization_from_msg, to_ns
 
-__all__ = ["GraphClient", "state_name", "trial_id"]
+__all__ = ["GraphClient", "state_name"]
 
 BENCHMARK, WORLD = "benchmark", "world"
 """Node names, for errors."""
@@ -65,11 +66,6 @@ _INVALID = {
 def state_name(state: int) -> str:
     """Return the name of a trial state, e.g. ``RUNNING``."""
     return _STATES.get(state, f"state {state}")
-
-
-def trial_id(plan_index: int, attempt: int) -> str:
-    """Return the id of one attempt at a plan entry, equal in every run of a plan."""
-    return f"{plan_index:06d}-{attempt}"
 
 
 class GraphClient:
@@ -273,6 +269,10 @@ class GraphClient:
         )
         return self.trial_state
 
+    def trial_ended(self) -> bool:
+        """Return whether the current trial has reached a terminal state."""
+        return self.trial_state.trial_id == self.trial_id and self.trial_state.state in _TERMINAL
+
     def check_trial(self) -> None:
         """Raise when the current trial has reached a terminal state other than DONE.
 
@@ -281,7 +281,7 @@ class GraphClient:
             TrialEnded: It was skipped or is invalid.
         """
         state = self.trial_state
-        if state.trial_id != self.trial_id or state.state not in _TERMINAL or state.state == TrialState.DONE:
+        if not self.trial_ended() or state.state == TrialState.DONE:
             return
         name = state_name(state.state)
         text = f"trial {self.trial_id} ended in {name}: {state.message or 'no reason given'} [{code_name(state.code)}]"
