@@ -17,5 +17,11 @@ setup(
     ],
     zip_safe=False,
     extras_require={"test": ["pytest"]},
-    entry_points={"console_scripts": []},
+    entry_points={
+        "console_scripts": ["session_runner = assay_bridge.session_runner:main"],
+        "inspect_robots.embodiments": ["assay = assay_bridge.embodiment:AssayEmbodiment"],
+        "inspect_robots.policies": ["assay = assay_bridge.policy:AssayPolicy"],
+        "inspect_robots.graders": ["assay = assay_bridge.grader:AssayGrader"],
+        "inspect_robots.sinks": ["assay = assay_bridge.sink:AssaySink"],
+    },
 )
