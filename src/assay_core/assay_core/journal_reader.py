@@ -148,7 +148,8 @@ def read_events(connection: sqlite3.Connection, path: Path, *, pages: bool = Fal
                 raise _damaged(path, f"event {event.idx} ({event.kind}) does not match its hash: it was altered")
             yield event
             head, expected = event.hash, expected + 1
-    except (sqlite3.Error, OverflowError) as error:
+    except (sqlite3.Error, OverflowError, UnicodeDecodeError) as error:
+        # A damaged file can make even SQLite's own error text unreadable.
         raise _damaged(path, str(error)) from error
 
 
@@ -204,7 +205,7 @@ def _read_uri(file: Path, shown: Path, options: str, pages: bool) -> Iterator[Jo
     try:
         connection.execute("BEGIN")
         yield from read_events(connection, shown, pages=pages)
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         raise _damaged(shown, str(error)) from error
     finally:
         connection.close()

@@ -310,7 +310,7 @@ def _open(path: Path) -> sqlite3.Connection:
         except BaseException:
             connection.close()
             raise
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         fix = "check that it is whole and that you may write to it; restore it from a copy if it was damaged"
         raise DataError(f"{path}", expected="a writable journal", got=str(error), fix=fix) from error
     return connection
