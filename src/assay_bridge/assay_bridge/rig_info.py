@@ -1,7 +1,4 @@
-"""What the rig declares to Inspect Robots: spaces, rate, cameras and notes for policies that read them.
-
-Free of ROS and of hardware, because the framework reads it to check a pairing before anything is connected.
-"""
+"""The rig's description as embodiment `assay` hands it out: with the link through which policy `assay` reaches the graph."""
 
 from __future__ import annotations
 
@@ -9,82 +6,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from inspect_robots.embodiment import PRIVILEGED_SUCCESS, RESETTABLE, SEEDABLE, SELF_PACED, EmbodimentInfo
-from inspect_robots.spaces import ActionSemantics, Box, CameraSpec, ObservationSpace, StateField, StateSpec
+from inspect_robots.embodiment import EmbodimentInfo
 
-from assay_core.rig import ACTION_DIM, ACTION_LABELS, Camera, action_high, action_low
+from assay_core.rig import Camera
+from assay_core.rig_spaces import STATE_KEY, action_space, embodiment_info
 
 __all__ = ["JOINTS", "STATE_KEY", "RigInfo", "action_space", "build_info"]
 
 JOINTS = "left/joint_states"
 """Stream whose stamp is the time of an observation's state."""
 
-STATE_KEY = "joint_pos"
-"""State of an observation: 14 measured values in the order of the action."""
-
-GRIPPER_STEP = 0.1
-"""Declared largest change of a gripper in one control step, so that a hand needs ten steps to close."""
-
-DOCS = """\
-Two six-joint YAM arms side by side, each with a parallel gripper. Actions and state are 14 values, left arm first:
-joint1..joint6 in rad as absolute targets, then the gripper from 0 (closed) to 1 (open).
-At zero the arm is folded over its base. joint1 turns it counter-clockwise seen from above, joint2 raises the upper
-arm, joint3 opens the elbow, joint4 tips the gripper up, joint5 swings it to the right, joint6 rolls it clockwise seen
-from behind. Cameras: top_cam looks down on the bench, left_cam and right_cam belong to the arms.
-Targets outside the limits are clamped; a far target is approached over several steps.
-"""
-
 
 @dataclass(frozen=True)
 class RigInfo(EmbodimentInfo):
-    """The framework's description of an embodiment, with the link through which policy `assay` reaches the graph."""
+    """The framework's description of an embodiment, and the link of the process it lives in."""
 
     link: Any = field(default=None, repr=False, compare=False)
     """An `assay_bridge.link.Link`."""
 
 
-def action_space() -> Box:
-    """Return the rig's action space: absolute joint targets, shape (14,), in `ACTION_LABELS` order."""
-    return Box(
-        shape=(ACTION_DIM,),
-        low=action_low(),
-        high=action_high(),
-        semantics=ActionSemantics(
-            control_mode="joint_pos",
-            gripper="continuous",
-            dim_labels=ACTION_LABELS,
-            max_step=tuple(GRIPPER_STEP if label.endswith("gripper") else None for label in ACTION_LABELS),
-        ),
-    )
-
-
 def build_info(
     cameras: Sequence[Camera], control_hz: float, *, mode: str = "lockstep", has_world: bool = True, link: Any = None
 ) -> RigInfo:
-    """Return what the rig declares.
-
-    Args:
-        cameras: Cameras in use.
-        control_hz: Control rate [Hz].
-        mode: ``lockstep`` or ``paced``; a paced rig paces itself.
-        has_world: Whether a simulated world judges success.
-        link: Carried for policy `assay`.
-    """
-    capabilities = {RESETTABLE, SEEDABLE}
-    if has_world:
-        capabilities.add(PRIVILEGED_SUCCESS)
-    if mode == "paced":
-        capabilities.add(SELF_PACED)
-    return RigInfo(
-        name="assay",
-        action_space=action_space(),
-        observation_space=ObservationSpace(
-            cameras=tuple(CameraSpec(name=c.key, height=c.height, width=c.width) for c in cameras),
-            state=StateSpec(fields=(StateField(key=STATE_KEY, shape=(ACTION_DIM,), unit="rad+normalized"),)),
-        ),
-        control_hz=control_hz,
-        is_simulated=has_world,
-        capabilities=frozenset(capabilities),
-        docs=DOCS,
-        link=link,
-    )
+    """Return what the rig declares (see `assay_core.rig_spaces.embodiment_info`), carrying ``link``."""
+    info = embodiment_info(cameras, control_hz, mode=mode, has_world=has_world)
+    return RigInfo(**vars(info), link=link)
