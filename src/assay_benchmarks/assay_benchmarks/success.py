@@ -1,7 +1,7 @@
 """Success criteria of KitchenBench: when a scene, seen through four questions, counts as done.
 
 A simulator, or a rig that tracks poses, answers the questions of `WorldState`; the criteria are arithmetic on the
-answers. Thresholds are part of the simulation contract and are listed here once. What the criteria are known not to
+answers. Thresholds are part of the simulation contract and are listed in `kinds`. What the criteria are known not to
 notice is told by `assay_benchmarks.diagnostics` and docs/concepts.md, and left as it is: changing a threshold would
 make results incomparable.
 
@@ -21,20 +21,23 @@ import numpy.typing as npt
 
 from assay_benchmarks.assets import ASSETS
 from assay_benchmarks.blueprint import SceneBlueprint
-from assay_benchmarks.kinds import KINDS
+from assay_benchmarks.kinds import (
+    CONTACT_TOL_M,
+    CONTAIN_FRACTION,
+    FOLD_MAX_HEIGHT_M,
+    FOLD_RATIO_PER_FOLD,
+    GRASP_RADIUS_M,
+    KINDS,
+    OPEN_FRACTION,
+    SCOOP_TOL_G,
+    SEAL_TOL_M,
+    TRANSFER_FRACTION,
+)
 from assay_core.errors import ConfigError, unknown_name
 
 __all__ = [
-    "CONTACT_TOL_M",
-    "CONTAIN_FRACTION",
-    "FOLD_MAX_HEIGHT_M",
-    "FOLD_RATIO_PER_FOLD",
-    "GRASP_RADIUS_M",
-    "OPEN_FRACTION",
-    "SCOOP_TOL_G",
-    "SEAL_TOL_M",
-    "TRANSFER_FRACTION",
     "MissingRoleError",
+    "Point",
     "SuccessChecker",
     "UnknownTargetKindError",
     "Verdict",
@@ -42,30 +45,11 @@ __all__ = [
     "make_success_checker",
 ]
 
-CONTACT_TOL_M = 0.02
-"""Gap between an item and what it stands on [m]."""
-SEAL_TOL_M = 0.04
-"""Gap between a lid and its container's rim [m]."""
-CONTAIN_FRACTION = 0.8
-"""Fraction of an item that must be inside."""
-TRANSFER_FRACTION = 0.8
-"""Fraction of a poured mass that must arrive."""
-OPEN_FRACTION = 0.7
-"""Opening of a lid, 0 closed to 1 open."""
-FOLD_RATIO_PER_FOLD = 0.6
-"""Fraction of the area that may be left after each fold."""
-FOLD_MAX_HEIGHT_M = 0.04
-"""Height of a folded cloth [m]."""
-GRASP_RADIUS_M = 0.12
-"""Distance from a gripper's centre to an item that counts as holding it [m]."""
-SCOOP_TOL_G = 15.0
-"""Tolerance of a scooped mass, unless the instance states another [g]."""
-
 Point: TypeAlias = npt.NDArray[np.float64]
 
 
 class MissingRoleError(ConfigError, LookupError):
-    """The scene lacks an object that the criterion is about."""
+    """The scene lacks an object or a parameter that the criterion is about, or has several of one."""
 
 
 class UnknownTargetKindError(ConfigError, ValueError):
@@ -173,7 +157,15 @@ def _several(blueprint: SceneBlueprint, role: str) -> tuple[str, ...]:
 
 
 def _one(blueprint: SceneBlueprint, role: str) -> str:
-    return _several(blueprint, role)[0]
+    names = _several(blueprint, role)
+    if len(names) > 1:
+        raise MissingRoleError(
+            f"scene '{blueprint.scene_id}', target kind '{blueprint.target_kind}'",
+            expected=f"exactly one object with role '{role}'",
+            got=", ".join(names),
+            fix="keep the role of the one that is judged",
+        )
+    return names[0]
 
 
 def _parameter(blueprint: SceneBlueprint, name: str) -> float | int | str:
@@ -261,7 +253,15 @@ def _fold(blueprint: SceneBlueprint, world: WorldState) -> SuccessChecker:
         asset = ASSETS[blueprint.object(cloth).asset]
         baseline = asset.footprint_w_cm * asset.footprint_h_cm / 1e4
     else:
-        baseline = _area(world, cloth)
+        try:
+            baseline = _area(world, cloth)
+        except KeyError as error:
+            raise MissingRoleError(
+                f"scene '{blueprint.scene_id}'",
+                expected=f"object '{cloth}' in the world, whose area at this moment is the baseline",
+                got="no such object",
+                fix="build the checker after spawning",
+            ) from error
     limit = FOLD_RATIO_PER_FOLD**folds * (1 + slack) * baseline
 
     def check(state: WorldState) -> Verdict:

@@ -16,7 +16,7 @@ from inspect_robots.task import Epochs, Task
 from assay_benchmarks.blueprint import scene_id_of
 from assay_benchmarks.scoring import task_success
 from assay_benchmarks.specs import K_INSTANCES, K_REALIZATIONS, TASK_KEYS, TaskSpec, load_task
-from assay_core.seeds import scene_seed
+from assay_core.seeds import scene_seed, trial_seed
 
 __all__ = ["TASK_FACTORIES", "build_scenes", "make_task", *TASK_KEYS]
 
@@ -24,13 +24,13 @@ __all__ = ["TASK_FACTORIES", "build_scenes", "make_task", *TASK_KEYS]
 def build_scenes(spec: TaskSpec) -> list[Scene]:
     """Return one scene per instance.
 
-    A scene's instruction is that of the realization with seed 0, for listings; what a trial is told comes from
-    `realize_scene` with the trial's seed.
+    A scene's instruction is that of the first epoch of an evaluation with seed 0, for listings; what a trial is told
+    comes from `realize_scene` with the trial's seed.
     """
     return [
         Scene(
             id=scene_id_of(instance.instance_id),
-            instruction=instance.realize(0).instruction,
+            instruction=instance.realize(trial_seed(0, scene_seed(instance.instance_id), 0)).instruction,
             target=Target(kind=instance.target_kind, spec=dict(instance.static)),
             init_seed=scene_seed(instance.instance_id),
             metadata={

@@ -27,6 +27,7 @@ _NULL = re.compile(r"^(~|null|Null|NULL|)$")
 _BOOL = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _INT = re.compile(r"^[-+]?[0-9]+$")
 _FLOAT = re.compile(r"^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$")
+_PLAIN = {"map", "seq", "str", "int", "float", "bool", "null", "timestamp", "value", "merge"}
 _MAX_NODES = 100_000
 _SPECIAL = re.compile(r"^[-+]?\.(inf|Inf|INF)$|^\.(nan|NaN|NAN)$")
 
@@ -85,6 +86,10 @@ def load_located(path: str | Path) -> Located:
     return Located(file=shown, data=reader.value(node, ()), lines=reader.lines)
 
 
+def _is_merge(key_node: Any) -> bool:
+    return not key_node.style and key_node.value == "<<"
+
+
 class _Reader:
     """Turns nodes into values, noting lines on the way."""
 
@@ -98,6 +103,9 @@ class _Reader:
         self._seen += 1
         if id(node) in self._open or self._seen > _MAX_NODES:
             raise self._error(node, "", "no alias of itself and at most 100,000 values", "more", "write it out")
+        prefix, _, kind = node.tag.rpartition(":")
+        if prefix != "tag:yaml.org,2002" or kind not in _PLAIN:
+            raise self._error(node, "", "a plain value", f"tag {node.tag}", "remove the tag")
         self._open.append(id(node))
         if isinstance(node, yaml.MappingNode):
             value: Any = self._mapping(node, path)
@@ -112,7 +120,7 @@ class _Reader:
         result: dict[str, Any] = {}
         for key_node, value_node in node.value:
             key = self._scalar(key_node) if isinstance(key_node, yaml.ScalarNode) else "a list or mapping"
-            if not isinstance(key_node, yaml.ScalarNode) or not isinstance(key, str) or key == "<<":
+            if not isinstance(key_node, yaml.ScalarNode) or not isinstance(key, str) or _is_merge(key_node):
                 raise self._error(key_node, "", "a name as key", repr(key), "quote or rename it")
             here = (*path, key)
             if key in result:
@@ -132,8 +140,6 @@ class _Reader:
 
     def _scalar(self, node: Any) -> str | int | float | bool | None:
         text = str(node.value)
-        if not node.tag.startswith("tag:yaml.org,2002:") or node.tag.endswith(":binary"):
-            raise self._error(node, "", "a plain value", f"tag {node.tag}", "remove the tag")
         if node.style:  # plain scalars: None, or empty with the C parser
             return text
         if _NULL.match(text):

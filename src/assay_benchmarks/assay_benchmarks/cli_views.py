@@ -1,0 +1,203 @@
+"""What ``realize``, ``show`` and ``list tasks`` say, as data and as something to look at.
+
+The data is JSON-native and stable, for scripts; the views are `rich` renderables, for people. Neither prints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from assay_benchmarks.blueprint import SceneBlueprint, blueprint_for, scene_id_of
+from assay_benchmarks.kinds import KINDS
+from assay_benchmarks.specs import K_REALIZATIONS, SPECS, data_dir, instance_by_id
+from assay_core.distributions import Scalar
+from assay_core.instances import K_EXPERTS, MIN_RATING
+from assay_core.scene_spec import SimObject, Var
+from assay_core.seeds import scene_seed, trial_seed
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+__all__ = ["realize_data", "realize_view", "show_data", "show_view", "tasks_data", "tasks_view"]
+
+
+def realize_data(instance_id: str, seed: int) -> dict[str, Any]:
+    """Return one realization: ``instance_id, seed, instruction, values, setup_lines``.
+
+    Raises:
+        ConfigError: No such instance (with near matches), or a negative seed.
+    """
+    realization = instance_by_id(instance_id)[1].realize(seed)
+    return {
+        "instance_id": instance_id,
+        "seed": seed,
+        "instruction": realization.instruction,
+        "values": dict(realization.values),
+        "setup_lines": list(realization.setup_lines),
+    }
+
+
+def realize_view(data: Mapping[str, Any]) -> RenderableType:
+    """Return a realization as a checklist."""
+    from rich.console import Group
+    from rich.text import Text
+
+    title = Text.assemble((data["instance_id"], "bold"), f", seed {data['seed']}")
+    goal = Text.assemble("Goal: ", (data["instruction"], "bold"))
+    return Group(title, goal, "Arrange:", *(Text(f"  [ ] {line}") for line in data["setup_lines"]))
+
+
+def show_data(instance_id: str) -> dict[str, Any]:
+    """Return everything that there is to know about an instance.
+
+    ``known_issues`` counts, over the five trials of an evaluation with seed 0, what `diagnostics` finds.
+
+    Raises:
+        ConfigError: No such instance; the message offers near matches.
+    """
+    spec, instance = instance_by_id(instance_id)
+    seed = scene_seed(instance_id)
+    trials = [blueprint_for(instance, trial_seed(0, seed, epoch)) for epoch in range(K_REALIZATIONS)]
+    sim = instance.sim
+    validation = instance.validation
+    return {
+        "instance_id": instance_id,
+        "task": f"kitchenbench/{spec.key}",
+        "version": spec.version,
+        "title": spec.title,
+        "file": str(data_dir() / f"{spec.key}.yaml"),
+        "scene_id": scene_id_of(instance_id),
+        "scene_seed": seed,
+        "max_steps": spec.max_steps,
+        "goal": instance.goal,
+        "language_vars": list(instance.language_vars),
+        "setup": instance.setup_spec(),
+        "static": dict(instance.static),
+        "objects": [_object(item) for item in sim.objects] if sim else [],
+        "conditions": list(sim.conditions) if sim else [],
+        "target_kind": instance.target_kind,
+        "criterion": KINDS[instance.target_kind].criterion,
+        "success": {name: _shown(value) for name, value in sim.success} if sim else {},
+        "validation": {**validation.to_dict(), "validated": validation.validated},
+        "known_issues": _known_issues(trials),
+        "example": {"eval_seed": 0, "epoch": 0, "seed": trial_seed(0, seed, 0), "top_view": _top_view(trials[0])},
+    }
+
+
+def show_view(data: Mapping[str, Any]) -> RenderableType:
+    """Return an instance as a page."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    setup = Table(box=None, show_header=False, padding=(0, 2))
+    for name, distribution in data["setup"].items():
+        spoken = "in the goal" if name in data["language_vars"] else ""
+        setup.add_row(Text(f"  {name}"), Text(distribution), spoken)
+    objects = Table(box=None, show_header=False, padding=(0, 2))
+    for item in data["objects"]:
+        rest = ", ".join(f"{key} {value}" for key, value in item.items() if key not in ("name", "asset", "role"))
+        objects.add_row(Text(f"  {item['name']}"), Text(str(item["asset"])), Text(item["role"] or "-"), Text(rest))
+    parameters = ", ".join(f"{name} = {value}" for name, value in data["success"].items())
+    issues = [f"{count} of {K_REALIZATIONS} trials: {what}" for what, count in data["known_issues"].items() if count]
+    lines: list[RenderableType] = [
+        Text.assemble((data["instance_id"], "bold"), f"  {data['title']}, version {data['version']}"),
+        Text(f"Goal: {data['goal']}"),
+        Text(f"Horizon: {data['max_steps']} steps"),
+        Text("Setup"),
+        setup,
+        Text("Objects ($name is a variable)"),
+        objects,
+        Text(f"Set without an object: {', '.join(data['conditions']) or 'nothing'}"),
+        Text(f"Success ({data['target_kind']}): {data['criterion']}" + (f"; {parameters}" if parameters else "")),
+        Text(_validation_line(data["validation"]), style="" if data["validation"]["validated"] else "yellow"),
+        *(Text(f"Known issue, {issue}", style="yellow") for issue in issues),
+        Text(f"Seen from above, seed {data['example']['seed']} (epoch 0 of an evaluation with seed 0):"),
+        *(Text(f"  {line}") for line in data["example"]["top_view"]),
+        Text(f"File: {data['file']}", style="dim"),
+    ]
+    return Group(*lines)
+
+
+def tasks_data() -> dict[str, Any]:
+    """Return all tasks registered with Inspect Robots, the suites, and warnings about names registered twice."""
+    from assay_benchmarks.catalog import colliding_entry_points, suites, task_names
+
+    own = {
+        f"kitchenbench/{spec.key}": {
+            "title": spec.title,
+            "version": spec.version,
+            "instances": len(spec.instances),
+            "trials": len(spec.instances) * K_REALIZATIONS,
+            "max_steps": spec.max_steps,
+            "validated": sum(instance.validation.validated for instance in spec.instances),
+        }
+        for spec in SPECS
+    }
+    return {
+        "tasks": [{"name": name, **own.get(name, {})} for name in task_names()],
+        "suites": {name: list(tasks) for name, tasks in suites().items()},
+        "warnings": list(colliding_entry_points()),
+    }
+
+
+def tasks_view(data: Mapping[str, Any]) -> RenderableType:
+    """Return the tasks as a table."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for title in ("task", "version", "instances", "trials", "steps", "validated", "title"):
+        table.add_column(title, justify="right" if title in ("instances", "trials", "steps") else "left")
+    for task in data["tasks"]:
+        validated = f"{task['validated']}/{task['instances']}" if "instances" in task else ""
+        cells = [task.get(key, "") for key in ("version", "instances", "trials", "max_steps")]
+        table.add_row(task["name"], *map(str, cells), validated, task.get("title", "registered by another package"))
+    suites = [Text(f"suite {name}: {len(tasks)} tasks") for name, tasks in data["suites"].items()]
+    return Group(table, *suites, *(Text(f"warning: {line}", style="yellow") for line in data["warnings"]))
+
+
+def _known_issues(trials: list[SceneBlueprint]) -> dict[str, int]:
+    from assay_benchmarks.diagnostics import already_solved, beyond_reach, outside_bench, spawn_overlaps
+    from assay_benchmarks.layout import load_rig
+
+    rig = load_rig()
+    return {
+        "objects overlap where they are placed": sum(bool(spawn_overlaps(trial)) for trial in trials),
+        "an object reaches past the bench": sum(bool(outside_bench(trial, rig)) for trial in trials),
+        "an object is beyond both arms' reach": sum(bool(beyond_reach(trial, rig)) for trial in trials),
+        "the criterion is met before anything moves": sum(already_solved(trial).success for trial in trials),
+    }
+
+
+def _top_view(blueprint: SceneBlueprint) -> list[str]:
+    from assay_benchmarks.sketch import top_view
+
+    return list(top_view(blueprint))
+
+
+def _validation_line(validation: Mapping[str, Any]) -> str:
+    experts = min(len(validation["representativeness"]), len(validation["quality"]))
+    if validation["validated"]:
+        return f"Validated by {experts} experts (source: {validation['source']})"
+    rule = f"{K_EXPERTS} experts who rate both axes {MIN_RATING} or better"
+    return f"Not validated: a draft (source: {validation['source']}), {experts} ratings; needs {rule}"
+
+
+def _object(item: SimObject) -> dict[str, Any]:
+    """Return what an object states, without what it leaves at its default."""
+    stated: dict[str, Any] = {"name": item.name, "asset": _shown(item.asset), "role": item.role}
+    default = SimObject(name="", asset="")
+    for field in ("parent", "x_cm", "y_cm", "yaw_deg", "count", "spread_cm", "size_cm", "size_order", "amount_g"):
+        value = getattr(item, field)
+        if value != getattr(default, field):
+            stated[field] = _shown(value)
+    if item.split:
+        stated["split"] = list(item.split)
+    return stated
+
+
+def _shown(value: Scalar | Var) -> Scalar:
+    return f"${value.name}" if isinstance(value, Var) else value
