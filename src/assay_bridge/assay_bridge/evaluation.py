@@ -19,7 +19,7 @@ from inspect_robots.task import Task
 
 from assay_bridge.record import json_native
 
-__all__ = ["describe_evaluation", "describe_scene"]
+__all__ = ["describe_evaluation", "describe_scene", "describe_task"]
 
 
 def describe_evaluation(task: Task, policy: Policy, embodiment: Embodiment, grader: Grader | None) -> dict[str, Any]:
@@ -48,14 +48,21 @@ def describe_evaluation(task: Task, policy: Policy, embodiment: Embodiment, grad
             "environment_revision": info.environment_revision,
             "grader": None if grader is None else grader.name,
             "grader_config": dict(config()) if callable(config) else {},
-            "max_seconds": task.max_seconds,
-            "reducer": task.epoch_spec.reducer,
-            "scorers": [scorer.name for scorer in task.scorers],
+            **describe_task(task),
             "action_dim": info.action_space.dim,
             "action_labels": None if semantics is None else semantics.dim_labels,
         }
     )
     return described
+
+
+def describe_task(task: Task) -> dict[str, Any]:
+    """Return how a task is scored, JSON-native."""
+    return {
+        "max_seconds": task.max_seconds,
+        "reducer": task.epoch_spec.reducer,
+        "scorers": [scorer.name for scorer in task.scorers],
+    }
 
 
 def describe_scene(scene: Scene) -> dict[str, Any]:

@@ -32,6 +32,8 @@ class Ending(enum.Enum):
     """The policy failed; the trial counts as a failure."""
     RIG_FAULT = "rig_fault"
     """The rig failed; the trial does not count."""
+    CONFIG = "config"
+    """Task, policy and rig do not fit each other; no trial can run."""
     SAFETY = "safety"
     """Stopped for safety; the session halts."""
     CANCELLED = "cancelled"
@@ -118,4 +120,4 @@ def _ending_of(error: InspectRobotsError) -> Ending:
         return Ending.POLICY_ERROR
     if isinstance(error, SafetyAbort):
         return Ending.SAFETY
-    return Ending.RIG_FAULT if isinstance(error, EmbodimentFault) else Ending.POLICY_ERROR
+    return Ending.RIG_FAULT if isinstance(error, EmbodimentFault) else Ending.CONFIG

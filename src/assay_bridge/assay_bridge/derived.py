@@ -1,0 +1,177 @@
+"""Logs and summary of a session directory, derived from its journal at any time.
+
+They are views. Deleting them loses nothing, and deriving them again gives the same bytes, so a seal stays whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assay_bridge.evallog import LOGS_DIR, LoggedTrial, derive_logs, write_logs
+from assay_bridge.record import from_record, merged, to_record
+from assay_bridge.scoring import apply_verdict, score_record, storable_score
+from assay_bridge.summary import DONE, HALTED, INCOMPLETE, AttemptOutcome, summarise, tally, write_summary
+from assay_core.errors import AssayError
+from assay_core.journal import Attempt, JournalReader, SessionFold, VerdictRecord
+from assay_core.plan import Plan
+from assay_core.trial import State
+
+if TYPE_CHECKING:
+    from inspect_robots.task import Task
+
+    from assay_core.plan import PlanEntry
+
+__all__ = ["Derived", "rederive", "session_status"]
+
+_CANCELLED = ("cancelled", "interrupted")
+
+
+@dataclass(frozen=True)
+class Derived:
+    """What was derived."""
+
+    summary: Mapping[str, Any]
+    """Content of ``summary.json``."""
+    logs: tuple[Path, ...]
+    """Evaluation logs, one per task."""
+    complete: bool
+    """Whether every plan entry has a result that counts."""
+    problems: tuple[str, ...]
+    """What could not be derived, one sentence each."""
+
+
+def rederive(directory: str | Path) -> Derived:
+    """Derive ``logs/`` and ``summary.json`` of a session from its journal.
+
+    Args:
+        directory: Session directory.
+
+    Raises:
+        DataError: The journal is missing, damaged or foreign.
+        OSError: A file cannot be written.
+    """
+    directory = Path(directory)
+    fold = JournalReader(directory).fold()
+    plan = _plan_of(fold, directory)
+    problems: list[str] = []
+    trials = _logged(fold, problems)
+    logs = write_logs(directory / LOGS_DIR, derive_logs(plan, trials), plan.session_id)
+    summary = summarise(plan, tally(plan, _outcomes(fold)), session_status(fold))
+    write_summary(directory, summary)
+    counted = sum(trial.counted for trial in trials)
+    return Derived(summary, tuple(logs), counted == len(plan.entries) > 0, tuple(problems))
+
+
+def session_status(fold: SessionFold) -> str:
+    """Return ``done``, ``halted`` or ``incomplete``.
+
+    A session is done when every entry of its plan has a final result; an open plan is done when it was closed so.
+    """
+    open_plan = fold.plan is not None and fold.plan.open
+    if not fold.pending() and not (open_plan and fold.closed_status != DONE):
+        return DONE
+    attempts = list(fold.attempts.values())
+    return HALTED if attempts and attempts[-1].state is State.HALTED else INCOMPLETE
+
+
+def _plan_of(fold: SessionFold, directory: Path) -> Plan:
+    """Return the plan with the entries that an open one got while it ran."""
+    plan = fold.plan
+    if plan is None:
+        plan = JournalReader(directory).plan()  # raises, naming the file
+    entries = fold.entries()
+    return (
+        plan
+        if tuple(entries) == plan.entries
+        else Plan.from_dict({**plan.to_dict(), "entries": [entry.to_dict() for entry in entries]})
+    )
+
+
+def _outcomes(fold: SessionFold) -> list[AttemptOutcome]:
+    found = []
+    for attempt in fold.attempts.values():
+        outcome, counted, reason = attempt.outcome()
+        found.append(AttemptOutcome(attempt.entry, counted, counted and outcome == "success", (reason,)))
+    return found
+
+
+def _logged(fold: SessionFold, problems: list[str]) -> list[LoggedTrial]:
+    """Return the attempt of each entry that its log shows: the one that decided, else the newest."""
+    found = []
+    tasks: dict[str, Task | None] = {}
+    for entry in fold.entries():
+        attempts = fold.attempts_of(entry.index)
+        if not attempts:
+            continue
+        result = fold.result_of(entry)
+        attempt = attempts[-1] if result is None else next(a for a in attempts if a.trial_id == result.trial_id)
+        _, counted, reason = attempt.outcome()
+        record: Mapping[str, Any] = attempt.record or {}
+        if record and counted:
+            record = _judged(record, attempt, tasks, problems)
+        found.append(LoggedTrial(entry, counted, record, reason, cancelled=_was_cancelled(attempt)))
+    return found
+
+
+def _was_cancelled(attempt: Attempt) -> bool:
+    return not attempt.ended or attempt.status in _CANCELLED
+
+
+def _judged(
+    record: Mapping[str, Any], attempt: Attempt, tasks: dict[str, Task | None], problems: list[str]
+) -> Mapping[str, Any]:
+    """Return the record with the verdict in force and the scores that follow from it."""
+    verdict = attempt.verdict
+    stored = record.get("metadata", {}).get("assay", {}).get("verdict", {}).get("uuid", "")
+    up_to_date = "scores" in record and (verdict is None or verdict.uuid == stored)
+    if up_to_date and "evaluation" in record:
+        return record
+    task = _task(attempt.entry, tasks, problems)
+    if task is None:
+        return merged({"scores": {}, "score_failures": []}, record)
+    return _rescored(record, attempt.entry, verdict, task)
+
+
+def _rescored(
+    record: Mapping[str, Any], entry: PlanEntry, verdict: VerdictRecord | None, task: Task
+) -> Mapping[str, Any]:
+    from assay_bridge.evaluation import describe_scene, describe_task
+
+    trial = to_record(record)
+    scene = next((scene for scene in task.scenes if scene.id == entry.scene_id), None)
+    if verdict is not None:
+        apply_verdict(trial, verdict.outcome, source=verdict.source, note=verdict.note)
+        trial.metadata["assay"] = {
+            **trial.metadata.get("assay", {}),
+            "verdict": {
+                "outcome": verdict.outcome,
+                "invalid_reason": verdict.invalid_reason,
+                "stage": verdict.stage,
+                "grader_id": verdict.grader_id,
+                "uuid": verdict.uuid,
+            },
+        }
+    again = from_record(trial)
+    if trial.status == "success":
+        scores, failures = score_record(trial, None if scene is None else scene.target, task.scorers)
+        again["scores"] = {name: storable_score(value) for name, value in scores.items()}
+        again["score_failures"] = list(failures)
+    kept = {"evaluation": {**describe_task(task), **record.get("evaluation", {})}, "timing": record["timing"]}
+    if scene is not None:
+        kept["scene"] = record.get("scene", describe_scene(scene))
+    return merged(again, kept)
+
+
+def _task(entry: PlanEntry, tasks: dict[str, Task | None], problems: list[str]) -> Task | None:
+    if entry.task not in tasks:
+        from assay_benchmarks.catalog import resolve_task
+
+        try:
+            tasks[entry.task] = resolve_task(entry.task)
+        except AssayError as error:
+            tasks[entry.task] = None
+            problems.append(f"scores of task '{entry.task}' could not be computed: {error}")
+    return tasks[entry.task]

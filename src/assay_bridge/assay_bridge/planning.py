@@ -1,0 +1,343 @@
+"""From what a user asks for to a plan, with everything checked that can be checked before anything starts.
+
+A session that fails after an hour because of a misspelt name costs an hour of robot time, so each mistake is found
+here, named with its near matches, and nothing is created until all of it has passed.
+"""
+
+from __future__ import annotations
+
+import platform
+import re
+import secrets
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assay_benchmarks import catalog
+from assay_core import rig
+from assay_core.errors import ConfigError, unknown_name
+from assay_core.plan import PLAN_SCHEMA_VERSION, Plan, PlanEntry
+from assay_core.seeds import trial_seed
+
+if TYPE_CHECKING:
+    from inspect_robots.scene import Scene
+    from inspect_robots.task import Task
+
+__all__ = [
+    "BACKENDS",
+    "OPERATORS",
+    "POLICIES",
+    "EvalOptions",
+    "check_policy",
+    "make_plan",
+    "new_session_id",
+    "policy_names",
+    "resolve_tasks",
+]
+
+BACKENDS: tuple[str, ...] = ("mock",)
+"""Back ends that `eval.launch.yaml` includes."""
+
+OPERATORS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "auto": (("auto",), ("checker",)),
+    "none": ((), ("checker",)),
+}
+"""Kinds of operator, with the ids that may answer ready and skip, and the ids whose verdicts count."""
+
+POLICIES: tuple[str, ...] = ("scripted", "random", "noop")
+"""Policies of the policy node itself; ``inspect:NAME`` takes any registered with Inspect Robots."""
+
+INSPECT_PREFIX = "inspect:"
+MAX_SEED = 2**63 - 1
+MAX_EPOCHS = 100_000
+MAX_ENTRIES = 100_000
+
+
+@dataclass(frozen=True)
+class EvalOptions:
+    """What a user asks `eval` for; checked by `make_plan`."""
+
+    tasks: tuple[str, ...]
+    """Tasks, suites or instance ids."""
+    policy: str = "scripted"
+    backend: str = "mock"
+    operator: str = "auto"
+    epochs: int | None = None
+    """Realizations per instance; None takes the task's own number."""
+    seed: int = 0
+    """Evaluation seed."""
+    cameras: int = 3
+    """Number of cameras, 0 to 3."""
+    camera_width: int = 640
+    """Pixels."""
+    camera_height: int = 360
+    """Pixels."""
+    control_hz: float = 10.0
+    """Control rate [Hz]."""
+    mode: str = "lockstep"
+    """``lockstep`` or ``paced``."""
+    max_repeats: int = 2
+    """How many attempts that do not count are repeated per entry."""
+    operators: tuple[str, ...] = ()
+    """Ids that may answer ready, skip and abort, besides those of the kind of operator."""
+    graders: tuple[str, ...] = ()
+    """Ids whose verdicts count, besides those of the kind of operator."""
+    launch: Mapping[str, str] = field(default_factory=dict)
+    """Further launch arguments."""
+
+
+def make_plan(options: EvalOptions, *, session_id: str | None = None, created: datetime | None = None) -> Plan:
+    """Return the plan of a session.
+
+    Args:
+        options: What the user asks for.
+        session_id: None makes one from time, task and policy.
+        created: None takes the time now.
+
+    Raises:
+        ConfigError: Something cannot be served; the message says what was expected, what came and how to fix it.
+    """
+    _check_numbers(options)
+    if options.backend not in BACKENDS:
+        raise unknown_name("back end", options.backend, BACKENDS)
+    if options.operator not in OPERATORS:
+        raise unknown_name("operator", options.operator, OPERATORS)
+    check_policy(options.policy)
+    cameras = rig.cameras(options.cameras, options.camera_width, options.camera_height)
+    selected = resolve_tasks(options.tasks)
+    for task, _ in selected:
+        check_rig(task, options)
+    entries = _entries(selected, options)
+    operators, graders = OPERATORS[options.operator]
+    when = created or datetime.now(timezone.utc)
+    return Plan(
+        schema_version=PLAN_SCHEMA_VERSION,
+        session_id=session_id or new_session_id(options, when),
+        created=when.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        seed=options.seed,
+        backend=options.backend,
+        policies=(options.policy,),
+        operator=options.operator,
+        graders=_unique((*graders, *options.graders)),
+        operators=_unique((*operators, *options.operators)),
+        cameras=cameras,
+        control_hz=options.control_hz,
+        mode=options.mode,
+        max_repeats=options.max_repeats,
+        open=False,
+        entries=entries,
+        software=software_versions(),
+        launch=dict(options.launch),
+    )
+
+
+def resolve_tasks(names: Sequence[str]) -> tuple[tuple[Task, tuple[Scene, ...]], ...]:
+    """Return the tasks that names mean, in order, each with the scenes to run.
+
+    Args:
+        names: Tasks, suites or instance ids; an instance id selects one scene of its task.
+
+    Raises:
+        ConfigError: No name, or one that is none of these, with near matches.
+    """
+    if not names:
+        raise ConfigError("task", expected="at least one task, suite or instance", got="none", fix="./assay list tasks")
+    chosen: dict[str, list[str] | None] = {}
+    instances = catalog.instance_ids()
+    for name in names:
+        if name in instances:
+            task_name, scene_id = _scene_of(name)
+            scenes = chosen.setdefault(task_name, [])
+            if scenes is not None and scene_id not in scenes:
+                scenes.append(scene_id)
+            continue
+        if name not in catalog.suites() and name not in catalog.task_names():
+            raise unknown_name("task", name, (*catalog.suites(), *catalog.task_names(), *instances))
+        for task_name in catalog.expand([name]):
+            chosen[task_name] = None
+    found = []
+    for task_name, scene_ids in chosen.items():
+        task = catalog.resolve_task(task_name)
+        scenes_of = tuple(task.scenes)
+        if scene_ids is not None:
+            scenes_of = tuple(scene for scene in scenes_of if scene.id in scene_ids)
+        if not scenes_of:
+            raise ConfigError(f"task '{task_name}'", expected="at least one scene", got="none", fix="choose another")
+        found.append((task, scenes_of))
+    return tuple(found)
+
+
+def policy_names() -> tuple[str, ...]:
+    """Return every policy that `check_policy` takes."""
+    from inspect_robots.registry import registered
+
+    return (*POLICIES, *(INSPECT_PREFIX + name for name in sorted(registered("policy")) if name != "assay"))
+
+
+def check_policy(name: str) -> None:
+    """Check that a policy exists, and that its spaces fit the rig where that can be told without starting it.
+
+    Raises:
+        ConfigError: Unknown, with near matches, or it does not fit.
+    """
+    if name in POLICIES:
+        return
+    known = policy_names()
+    if name not in known:
+        raise unknown_name("policy", name, known)
+
+
+def check_rig(task: Task, options: EvalOptions) -> None:
+    """Check by the framework's own rules that rig, policy and task fit together.
+
+    Raises:
+        ConfigError: They do not; lists every mismatch.
+    """
+    from inspect_robots.compat import check_compatibility
+
+    from assay_bridge.embodiment import AssayEmbodiment
+    from assay_bridge.policy import AssayPolicy
+
+    embodiment = AssayEmbodiment(
+        cameras=options.cameras,
+        camera_width=options.camera_width,
+        camera_height=options.camera_height,
+        control_hz=options.control_hz,
+        mode=options.mode,
+    )
+    policy: Any = AssayPolicy()
+    if options.policy.startswith(INSPECT_PREFIX):
+        policy = _registered_policy(options.policy)
+    bind = getattr(policy, "bind", None)
+    if callable(bind):
+        bind(embodiment.info)
+    issues = check_compatibility(policy, embodiment, task).errors
+    if issues:
+        raise ConfigError(
+            f"task '{task.name}' with policy '{options.policy}'",
+            expected="spaces, cameras and scenes that the rig can serve",
+            got="; ".join(f"{issue.message} [{issue.code}]" for issue in issues),
+            fix="choose another policy or task, or another number of cameras",
+        )
+
+
+def _registered_policy(name: str) -> Any:
+    from inspect_robots.registry import resolve
+
+    try:
+        return resolve("policy", name[len(INSPECT_PREFIX) :])
+    except Exception as error:
+        raise ConfigError(
+            f"policy '{name}'",
+            expected="a policy that can be built without arguments",
+            got=f"{type(error).__name__}: {error}",
+            fix="install what it needs, or register a factory that needs no arguments",
+        ) from error
+
+
+def new_session_id(options: EvalOptions, when: datetime) -> str:
+    """Return an id that sorts by time, says what runs, and meets no other."""
+    first = re.sub(r"[^A-Za-z0-9]+", "-", options.tasks[0] if options.tasks else "").strip("-")[:40]
+    policy = re.sub(r"[^A-Za-z0-9]+", "-", options.policy).strip("-")[:20]
+    return f"{when:%Y%m%d-%H%M%S}-{first}-{policy}-{secrets.token_hex(2)}"
+
+
+def software_versions() -> dict[str, str]:
+    """Return the versions of what produces a session, by name."""
+    found = {"python": platform.python_version()}
+    for name in ("inspect-robots", "numpy"):
+        found[name] = version(name)
+    try:
+        found["assay"] = version("assay_bridge")
+    except PackageNotFoundError:
+        found["assay"] = "unknown"
+    commit = _git_commit()
+    if commit:
+        found["git_commit"] = commit
+    return found
+
+
+def _git_commit() -> str | None:
+    """Return HEAD of the working directory's repository, with ``-dirty`` when it has changes, as the framework does."""
+    head = _git("rev-parse", "HEAD")
+    if not head:
+        return None
+    changes = _git("status", "--porcelain", "--untracked-files=normal")
+    if changes is None:
+        return None
+    return f"{head}-dirty" if changes else head
+
+
+def _git(*arguments: str) -> str | None:
+    try:
+        done = subprocess.run(["git", *arguments], capture_output=True, text=True, timeout=2.0, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def _check_numbers(options: EvalOptions) -> None:
+    checks = (
+        ("--epochs", options.epochs, 1, MAX_EPOCHS),
+        ("--seed", options.seed, 0, MAX_SEED),
+        ("--max-repeats", options.max_repeats, 0, 100),
+    )
+    for name, value, low, high in checks:
+        if value is not None and not low <= value <= high:
+            raise ConfigError(
+                name, expected=f"a whole number from {low} to {high}", got=str(value), fix=f"change {name}"
+            )
+    if options.mode not in ("lockstep", "paced"):
+        raise unknown_name("mode", options.mode, ("lockstep", "paced"))
+
+
+def _entries(selected: Sequence[tuple[Task, tuple[Scene, ...]]], options: EvalOptions) -> tuple[PlanEntry, ...]:
+    counts = [options.epochs if options.epochs is not None else task.epoch_spec.count for task, _ in selected]
+    total = sum(len(scenes) * epochs for (_, scenes), epochs in zip(selected, counts, strict=True))
+    if total > MAX_ENTRIES:
+        fix = "fewer tasks, or a smaller --epochs"
+        raise ConfigError("plan", expected=f"up to {MAX_ENTRIES} trials", got=str(total), fix=fix)
+    entries: list[PlanEntry] = []
+    for (task, scenes), epochs in zip(selected, counts, strict=True):
+        horizon = task.resolve_envelope(options.control_hz).max_steps
+        task_version = catalog.task_version(task)
+        for scene in scenes:
+            for epoch in range(epochs):
+                entries.append(
+                    PlanEntry(
+                        index=len(entries),
+                        task=task.name,
+                        task_version=task_version,
+                        instance_id=str(scene.metadata.get("instance_id", "")),
+                        scene_id=scene.id,
+                        scene_seed=scene.init_seed,
+                        epoch=epoch,
+                        seed=trial_seed(options.seed, scene.init_seed, epoch),
+                        max_steps=horizon,
+                    )
+                )
+    return tuple(entries)
+
+
+def _scene_of(instance_id: str) -> tuple[str, str]:
+    """Return task name and scene id of an instance."""
+    for task_name in catalog.task_names():
+        if task_name.split("/")[-1] != instance_id.split("/")[0]:
+            continue
+        for scene in catalog.resolve_task(task_name).scenes:
+            if scene.metadata.get("instance_id") == instance_id:
+                return task_name, scene.id
+    raise unknown_name("instance", instance_id, catalog.instance_ids())
+
+
+def _unique(names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))
+
+
+def session_directory(session: Path | None, session_id: str) -> Path:
+    """Return where a session lies: as asked, or under ``sessions`` of the working directory."""
+    return session if session is not None else Path("sessions") / session_id

@@ -1,0 +1,143 @@
+"""Checks of the machine before a session touches it: directory, disk, shared memory.
+
+A session that dies of a full disk after two hours loses two hours; Docker's 64 MB of shared memory makes large images
+vanish without a word. Both can be known beforehand.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from assay_core.errors import ConfigError
+from assay_core.files import sync_directory, write_atomically
+from assay_core.plan import PLAN_FILE, Plan, plan_hash
+
+__all__ = ["bytes_needed", "check_directory", "check_disk", "check_shared_memory", "create_session", "discard_session"]
+
+SHARED_MEMORY = Path("/dev/shm")
+SEGMENT_BYTES = 64 * 1024 * 1024
+"""Shared-memory segment of each process, as in config/fastdds.xml."""
+
+_RECORD_BYTES = 40_000
+"""Journal, log and side-cars of one trial, generously."""
+_STEP_BYTES = 1_000
+_JPEG_BYTES_PER_PIXEL = 0.5
+_RESERVE_BYTES = 64 * 1024 * 1024
+_MIB = 1024 * 1024
+
+
+def bytes_needed(plan: Plan) -> int:
+    """Return the disk space that a session may take, generously estimated [bytes]."""
+    pictures = sum(camera.width * camera.height * _JPEG_BYTES_PER_PIXEL for camera in plan.cameras)
+    trials = sum(_RECORD_BYTES + pictures + entry.max_steps * _STEP_BYTES for entry in plan.entries)
+    return int(trials) + _RESERVE_BYTES
+
+
+def check_directory(directory: Path) -> None:
+    """Check that a session directory can be created.
+
+    Raises:
+        ConfigError: It exists, or its parent cannot be written.
+    """
+    if directory.exists() or directory.is_symlink():
+        raise ConfigError(
+            f"session '{directory}'",
+            expected="a directory that does not exist yet",
+            got="an existing " + ("directory" if directory.is_dir() else "file"),
+            fix=f"choose another --session, or go on with it: assay resume {directory}",
+        )
+    parent = _existing(directory.absolute().parent)
+    if not parent.is_dir():
+        raise ConfigError(
+            f"session '{directory}'", expected="a directory to create it in", got=f"file '{parent}'", fix="move it"
+        )
+    if not os.access(parent, os.W_OK | os.X_OK):
+        raise ConfigError(
+            f"session '{directory}'",
+            expected=f"a writable directory '{parent}'",
+            got="no permission to write",
+            fix="choose another --session, or change the permissions",
+        )
+
+
+def check_disk(directory: Path, needed: int) -> None:
+    """Check that there is room for a session.
+
+    Args:
+        directory: Session directory, whether it exists or not.
+        needed: See `bytes_needed` [bytes].
+
+    Raises:
+        ConfigError: There is not.
+    """
+    free = shutil.disk_usage(_existing(directory.absolute())).free
+    if free < needed:
+        raise ConfigError(
+            f"disk of session '{directory}'",
+            expected=f"{needed / _MIB:.0f} MiB free for this plan",
+            got=f"{free / _MIB:.0f} MiB",
+            fix="free some, or choose a --session on another disk",
+        )
+
+
+def check_shared_memory(processes: int, path: Path = SHARED_MEMORY) -> None:
+    """Check that every process of the graph can have its shared-memory segment.
+
+    Args:
+        processes: How many processes take part.
+        path: Where shared memory is mounted.
+
+    Raises:
+        ConfigError: It is missing or too small.
+    """
+    needed = processes * SEGMENT_BYTES
+    try:
+        free = shutil.disk_usage(path).free
+    except OSError as error:
+        free, got = 0, error.strerror or str(error)
+    else:
+        got = f"{free / _MIB:.0f} MiB"
+    if free < needed:
+        raise ConfigError(
+            str(path),
+            expected=f"{needed / _MIB:.0f} MiB free for {processes} processes",
+            got=got,
+            fix="start the container with --shm-size=1g or --ipc=host; on a host, remount it larger",
+        )
+
+
+def create_session(directory: Path, plan: Plan) -> str:
+    """Create a session directory with its plan and return the plan's SHA-256, hex.
+
+    Raises:
+        ConfigError: It cannot be written.
+    """
+    data = plan.to_yaml().encode()
+    try:
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        directory.mkdir()
+        sync_directory(directory.parent)
+        write_atomically(directory / PLAN_FILE, data)
+    except OSError as error:
+        raise ConfigError(
+            f"session '{directory}'",
+            expected="a directory that can be created and written",
+            got=error.strerror or str(error),
+            fix="choose another --session",
+        ) from error
+    return plan_hash(data)
+
+
+def discard_session(directory: Path) -> None:
+    """Remove a session directory that holds a plan and nothing else: its session never opened."""
+    if {path.name for path in directory.iterdir()} <= {PLAN_FILE}:
+        (directory / PLAN_FILE).unlink(missing_ok=True)
+        directory.rmdir()
+
+
+def _existing(path: Path) -> Path:
+    while not path.exists() and path != path.parent:
+        path = path.parent
+    return path

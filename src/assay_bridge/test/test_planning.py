@@ -1,0 +1,148 @@
+"""Everything that can be wrong with a request is named before anything starts."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from typing import Any
+
+import pytest
+from inspect_robots import registry
+from inspect_robots.rollout import derive_seed
+from inspect_robots.scene import Scene
+from inspect_robots.task import Task
+
+from assay_bridge.planning import EvalOptions, make_plan, policy_names
+from assay_core.errors import ConfigError
+from assay_core.plan import load_plan
+
+NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=timezone.utc)
+
+
+def plan_of(*tasks: str, **options: Any) -> Any:
+    return make_plan(EvalOptions(tasks=tasks, **options), session_id="s", created=NOW)
+
+
+def test_the_suite_is_ten_tasks_five_instances_five_realizations() -> None:
+    plan = plan_of("kitchenbench")
+    assert len(plan.entries) == 250
+    assert len({entry.task for entry in plan.entries}) == 10
+    assert len({entry.instance_id for entry in plan.entries}) == 50
+    assert [entry.index for entry in plan.entries] == list(range(250))
+    assert all(e.seed == derive_seed(0, e.scene_seed, e.epoch) for e in plan.entries), "seeds differ from the framework"
+
+
+def test_an_instance_selects_its_scene_and_names_may_mix() -> None:
+    plan = plan_of("pour_pasta/full-box", "kitchenbench/stack", "pour_pasta/full-box", epochs=2)
+    assert [e.task for e in plan.entries[:2]] == ["kitchenbench/pour_pasta"] * 2
+    assert {e.instance_id for e in plan.entries[:2]} == {"pour_pasta/full-box"}
+    assert len(plan.entries) == 2 + 10
+
+
+def test_a_suite_and_its_task_run_once() -> None:
+    assert len(plan_of("kitchenbench/stack", "kitchenbench-lite", "stack/plates").entries) == 125
+
+
+def test_epochs_and_seed_shape_the_plan() -> None:
+    plan = plan_of("kitchenbench/stack", epochs=7, seed=3)
+    assert [e.epoch for e in plan.entries[:7]] == list(range(7))
+    assert plan.entries[0].seed == derive_seed(3, plan.entries[0].scene_seed, 0)
+
+
+def test_any_registered_task_can_be_planned() -> None:
+    plan = plan_of("cubepick-reach")
+    assert [e.scene_id for e in plan.entries] == ["scene-0", "scene-1", "scene-2", "scene-3"]
+    assert plan.entries[0].instance_id == ""
+
+
+def test_a_plan_survives_its_file(tmp_path: Any) -> None:
+    plan = plan_of("kitchenbench/stack", cameras=2, launch={"noise": "2.0"})
+    (tmp_path / "plan.yaml").write_text(plan.to_yaml())
+    assert load_plan(tmp_path) == plan
+    assert plan.created == "2026-03-01T12:00:00Z"
+    assert plan.software["inspect-robots"]
+
+
+def test_session_ids_do_not_meet() -> None:
+    options = EvalOptions(tasks=("kitchenbench/pour_pasta",), policy="inspect:assay")
+    first, second = (make_plan(EvalOptions(tasks=("kitchenbench/stack",))).session_id for _ in range(2))
+    assert first != second
+    assert "kitchenbench-stack-scripted" in first
+    assert options.tasks  # an unknown policy is another test's matter
+
+
+BAD = {
+    "unknown task": (
+        ("kitchenbench/por_pasta",),
+        {},
+        r"unknown task 'kitchenbench/por_pasta'.*did you mean kitchenbench/pour_pasta",
+    ),
+    "unknown suite": (("kichenbench",), {}, r"unknown task 'kichenbench'.*did you mean kitchenbench"),
+    "unknown instance": (("pour_pasta/full-bax",), {}, r"unknown task 'pour_pasta/full-bax'.*pour_pasta/full-box"),
+    "no task": ((), {}, r"task: expected at least one task, suite or instance, got none"),
+    "unknown policy": (("kitchenbench",), {"policy": "scriptd"}, r"unknown policy 'scriptd'.*did you mean scripted"),
+    "unknown registered policy": (
+        ("kitchenbench",),
+        {"policy": "inspect:kitchen_scriptd"},
+        r"unknown policy 'inspect:kitchen_scriptd'.*inspect:kitchen_scripted",
+    ),
+    "unknown back end": (("kitchenbench",), {"backend": "mok"}, r"unknown back end 'mok'.*did you mean mock"),
+    "unknown operator": (("kitchenbench",), {"operator": "aut"}, r"unknown operator 'aut'.*did you mean auto"),
+    "no epochs": (("kitchenbench",), {"epochs": 0}, r"--epochs: expected a whole number from 1 to 100000, got 0"),
+    "negative epochs": (("kitchenbench",), {"epochs": -3}, r"--epochs: expected .* got -3"),
+    "negative seed": (("kitchenbench",), {"seed": -1}, r"--seed: expected a whole number from 0 to \d+, got -1"),
+    "cameras": (("kitchenbench",), {"cameras": 4}, r"cameras: expected 0 to 3, got 4"),
+    "camera size": (("kitchenbench",), {"camera_width": 4}, r"camera size: expected 16x16"),
+    "mode": (("kitchenbench",), {"mode": "fast"}, r"unknown mode 'fast'"),
+    "too many": (("kitchenbench",), {"epochs": 100_000}, r"plan: expected up to 100000 trials, got 5000000"),
+}
+
+
+@pytest.mark.parametrize("name", list(BAD))
+def test_bad_requests_are_named(name: str) -> None:
+    tasks, options, message = BAD[name]
+    with pytest.raises(ConfigError, match=message):
+        plan_of(*tasks, **options)
+
+
+def test_a_policy_for_another_robot_is_refused_before_anything_moves() -> None:
+    with pytest.raises(ConfigError, match=r"policy 'inspect:kitchen_scripted'.*8-D actions.*14-D.*\[action_dim\]"):
+        plan_of("kitchenbench/stack", policy="inspect:kitchen_scripted")
+
+
+def test_a_task_that_cannot_be_built_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken() -> Task:
+        raise ValueError("no assets")
+
+    monkeypatch.setitem(registry._FACTORIES["task"], "broken-task", broken)
+    with pytest.raises(ConfigError, match=r"task 'broken-task'.*ValueError: no assets"):
+        plan_of("broken-task")
+
+
+def test_a_policy_that_cannot_be_built_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken() -> Any:
+        raise FileNotFoundError("checkpoint")
+
+    monkeypatch.setitem(registry._FACTORIES["policy"], "broken", broken)
+    assert "inspect:broken" in policy_names()
+    with pytest.raises(ConfigError, match=r"policy 'inspect:broken'.*FileNotFoundError: checkpoint"):
+        plan_of("kitchenbench/stack", policy="inspect:broken")
+
+
+def test_a_task_without_scenes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(
+        registry._FACTORIES["task"],
+        "empty",
+        lambda: Task(name="empty", scenes=[], scorer="success_at_end", max_steps=3),
+    )
+    with pytest.raises(ConfigError, match=r"task 'empty': expected at least one scene, got none"):
+        plan_of("empty")
+
+
+def test_a_horizon_in_seconds_becomes_steps_at_the_rig_s_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(
+        registry._FACTORIES["task"],
+        "by-seconds",
+        lambda: Task(name="by-seconds", scenes=[Scene(id="a", instruction="x")], scorer="operator", max_seconds=2.05),
+    )
+    assert plan_of("by-seconds", control_hz=10.0).entries[0].max_steps == 21
+    assert plan_of("by-seconds", control_hz=10.0).entries[0].scene_seed is None

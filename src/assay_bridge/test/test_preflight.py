@@ -1,0 +1,83 @@
+"""The machine is checked before a session touches it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections import namedtuple
+from pathlib import Path
+
+import pytest
+
+from assay_bridge import preflight
+from assay_bridge.planning import EvalOptions, make_plan
+from assay_core.errors import ConfigError
+from assay_core.plan import load_plan, plan_hash
+
+Usage = namedtuple("Usage", "total used free")
+MIB = 1024 * 1024
+
+
+def test_an_existing_session_is_not_overwritten(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"expected a directory that does not exist yet.*assay resume"):
+        preflight.check_directory(tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigError, match=r"got an existing file"):
+        preflight.check_directory(tmp_path / "file")
+    with pytest.raises(ConfigError, match=r"expected a directory to create it in, got file"):
+        preflight.check_directory(tmp_path / "file" / "session")
+    preflight.check_directory(tmp_path / "new" / "deeper")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_directory_without_permission_is_named(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(ConfigError, match=r"no permission to write"):
+        preflight.check_directory(tmp_path / "session")
+
+
+def test_what_the_kernel_refuses_is_named_even_for_root(tmp_path: Path) -> None:
+    plan = make_plan(EvalOptions(tasks=("kitchenbench/stack",)))
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigError, match=r"expected a directory that can be created and written"):
+        preflight.create_session(tmp_path / "file" / "session", plan)
+
+
+def test_a_full_disk_is_named_with_what_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _path: Usage(100 * MIB, 95 * MIB, 5 * MIB))
+    plan = make_plan(EvalOptions(tasks=("kitchenbench/stack",)))
+    with pytest.raises(ConfigError, match=r"MiB free for this plan, got 5 MiB. fix: free some"):
+        preflight.check_disk(tmp_path / "not" / "yet", preflight.bytes_needed(plan))
+
+
+def test_more_trials_and_cameras_need_more_disk() -> None:
+    def need(**options: int) -> int:
+        return preflight.bytes_needed(make_plan(EvalOptions(tasks=("kitchenbench/stack",), **options)))
+
+    assert need(cameras=0) < need(cameras=3) < need(cameras=3, epochs=50)
+
+
+def test_small_shared_memory_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _path: Usage(64 * MIB, 0, 64 * MIB))
+    with pytest.raises(ConfigError, match=r"320 MiB free for 5 processes, got 64 MiB. fix: .*--shm-size=1g"):
+        preflight.check_shared_memory(5)
+    monkeypatch.undo()
+    with pytest.raises(ConfigError, match=r"got No such file or directory"):
+        preflight.check_shared_memory(5, tmp_path / "missing")
+
+
+def test_a_session_directory_holds_its_plan_and_can_be_taken_back(tmp_path: Path) -> None:
+    plan = make_plan(EvalOptions(tasks=("kitchenbench/stack",)))
+    digest = preflight.create_session(tmp_path / "a" / "session", plan)
+    data = (tmp_path / "a" / "session" / "plan.yaml").read_bytes()
+    assert digest == plan_hash(data)
+    assert load_plan(tmp_path / "a" / "session") == plan
+    preflight.discard_session(tmp_path / "a" / "session")
+    assert not (tmp_path / "a" / "session").exists()
+
+
+def test_a_session_with_results_is_never_taken_back(tmp_path: Path) -> None:
+    preflight.create_session(tmp_path / "session", make_plan(EvalOptions(tasks=("kitchenbench/stack",))))
+    (tmp_path / "session" / "journal.sqlite").write_text("")
+    preflight.discard_session(tmp_path / "session")
+    assert (tmp_path / "session" / "plan.yaml").exists()

@@ -1,0 +1,159 @@
+"""What every verb shares: exit codes, one form of error message, and a parser that names near matches.
+
+A user never sees a traceback for something that a user can cause. A defect of ours still must be reportable, so its
+traceback goes to a file whose name is printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from assay_core.errors import AssayError, ConfigError, DataError, SafetyStop, unknown_name
+
+__all__ = [
+    "DONE",
+    "HALTED",
+    "INCOMPLETE",
+    "INTERRUPTED",
+    "USAGE",
+    "Parser",
+    "complain",
+    "guarded",
+    "number",
+    "say",
+    "whole_number",
+]
+
+DONE = 0
+INCOMPLETE = 1
+"""Some trial could not be run, or a defect."""
+USAGE = 2
+"""Usage or configuration."""
+HALTED = 3
+"""Stopped for safety."""
+INTERRUPTED = 130
+
+
+def say(text: str = "") -> None:
+    """Write a result to standard output."""
+    sys.stdout.write(text + "\n")
+
+
+def complain(text: str) -> None:
+    """Write a message to standard error; a closed terminal is no error."""
+    try:
+        sys.stderr.write(text + "\n")
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        pass
+
+
+def guarded(main: Callable[[Sequence[str]], int], argv: Sequence[str]) -> int:
+    """Run a verb and turn whatever it raises into a message and an exit code."""
+    try:
+        code = main(argv)
+        sys.stdout.flush()
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else (DONE if stop.code is None else USAGE)
+    except KeyboardInterrupt:
+        complain("interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read the output has seen enough; Python would complain again while it shuts down.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    except AssayError as error:
+        complain(f"error: {error}")
+        if isinstance(error, (ConfigError, DataError)):
+            return USAGE
+        return HALTED if isinstance(error, SafetyStop) else INCOMPLETE
+    except Exception as error:  # noqa: BLE001 - the last line of defence against a traceback
+        if type(error).__module__.startswith("inspect_robots"):
+            complain(f"error: {error}")
+            return USAGE
+        complain(f"error: internal: {type(error).__name__}: {error}. fix: report it with {_save_traceback()}")
+        return INCOMPLETE
+    return code
+
+
+def _save_traceback() -> str:
+    text = traceback.format_exc()
+    try:
+        handle, path = tempfile.mkstemp(prefix="assay-error-", suffix=".txt")
+        with os.fdopen(handle, "w") as file:
+            file.write(text)
+    except OSError:
+        return "this traceback:\n" + text
+    return path
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose errors read like all others.
+
+    Raises:
+        ConfigError: An argument is unknown, missing or malformed.
+    """
+
+    def __init__(self, prog: str, description: str, **kwargs: Any) -> None:
+        super().__init__(
+            prog=f"assay {prog}",
+            description=description,
+            allow_abbrev=False,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            **kwargs,
+        )
+
+    def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
+        """Parse, and name an option that does not exist with its near matches."""
+        parsed, rest = self.parse_known_args(args, namespace)
+        if rest:
+            options = [name for action in self._actions for name in action.option_strings if name.startswith("--")]
+            strange = next((text for text in rest if text.startswith("-")), rest[0])
+            if strange.startswith("-"):
+                raise unknown_name(f"{self.prog} option", strange.split("=")[0], options)
+            raise ConfigError(
+                f"{self.prog}", expected="no further argument", got=repr(strange), fix=f"see {self.prog} --help"
+            )
+        return parsed
+
+    def error(self, message: str) -> NoReturn:
+        """Raise instead of printing the whole usage."""
+        raise ConfigError(f"{self.prog}: {message}. fix: see {self.prog} --help")
+
+
+def whole_number(name: str, text: str, low: int, high: int) -> int:
+    """Return an option's value.
+
+    Args:
+        name: The option, e.g. ``--epochs``.
+        text: What the user gave.
+        low: Smallest value.
+        high: Largest value.
+
+    Raises:
+        ConfigError: No whole number, or out of range.
+    """
+    try:
+        value = int(text)
+    except ValueError:
+        value = None
+    if value is None or not low <= value <= high:
+        raise ConfigError(name, expected=f"a whole number from {low} to {high}", got=repr(text), fix=f"change {name}")
+    return value
+
+
+def number(name: str, text: str, low: float, high: float) -> float:
+    """Return an option's value as a number; see `whole_number`."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not low <= value <= high:
+        raise ConfigError(name, expected=f"a number from {low:g} to {high:g}", got=repr(text), fix=f"change {name}")
+    return value

@@ -1,0 +1,135 @@
+"""The command line of `assay eval`, as `EvalOptions` and what belongs to the run rather than to the plan."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assay_cli.console import Parser, number, whole_number
+from assay_core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from assay_bridge.planning import EvalOptions
+
+__all__ = ["RunOptions", "parse_eval"]
+
+_MAX_SEED = 2**63 - 1
+_MAX_EPOCHS = 100_000
+_SIZE = re.compile(r"(\d{1,5})x(\d{1,5})\Z")
+_SETTING = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+
+_OWN_OPTIONS = {
+    "backend": "--backend",
+    "camera_height": "--camera-size",
+    "camera_width": "--camera-size",
+    "cameras": "--cameras",
+    "epochs": "--epochs",
+    "noise": "--noise",
+    "operator": "--operator",
+    "policy": "--policy",
+    "seed": "--seed",
+    "session": "--session",
+    "task": "TASK",
+}
+"""Launch arguments that have an option of their own."""
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How to run a session, whatever its plan."""
+
+    session: Path | None = None
+    """Session directory; None takes one under ``sessions``."""
+    attach: bool = False
+    """Use a graph that runs already."""
+    json: bool = False
+    """Print the summary as one JSON object, and nothing else on standard output."""
+
+
+def parse_eval(argv: Sequence[str]) -> tuple[EvalOptions, RunOptions]:
+    """Return what the command line asks for; names are checked later, numbers here.
+
+    Raises:
+        ConfigError: An option is unknown or its value malformed.
+    """
+    asked = _parser().parse_args(list(argv))
+    settings = _settings([*asked.set, *(text for text in asked.tasks if ":=" in text)])
+    values: dict[str, Any] = {
+        "tasks": tuple(text for text in asked.tasks if ":=" not in text),
+        "policy": asked.policy,
+        "backend": asked.backend,
+        "operator": asked.operator,
+        "seed": whole_number("--seed", asked.seed, 0, _MAX_SEED),
+        "cameras": whole_number("--cameras", asked.cameras, 0, 3),
+        "max_repeats": whole_number("--max-repeats", asked.max_repeats, 0, 100),
+    }
+    if asked.epochs is not None:
+        values["epochs"] = whole_number("--epochs", asked.epochs, 1, _MAX_EPOCHS)
+    size = _SIZE.match(asked.camera_size)
+    if size is None:
+        raise ConfigError(
+            "--camera-size", expected="WIDTHxHEIGHT, e.g. 640x360", got=repr(asked.camera_size), fix="change its size"
+        )
+    values["camera_width"], values["camera_height"] = int(size[1]), int(size[2])
+    if asked.noise is not None:
+        settings["noise"] = repr(number("--noise", asked.noise, 0.0, 255.0))
+    if "control_hz" in settings:
+        values["control_hz"] = number("control_hz", settings.pop("control_hz"), 0.1, 1000.0)
+    if "mode" in settings:
+        values["mode"] = settings.pop("mode")
+
+    from assay_bridge.planning import EvalOptions
+
+    run = RunOptions(Path(asked.session) if asked.session else None, asked.attach, asked.json)
+    return EvalOptions(**values, launch=settings), run
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        "eval",
+        "Run tasks and print the success rate of every task instance with its interval.",
+        epilog="exit codes: 0 done, 1 some trial could not be run, 2 usage or configuration, 3 halted for safety, "
+        "130 interrupted. Go on with `assay resume SESSION`.",
+    )
+    parser.add_argument(
+        "tasks",
+        nargs="+",
+        metavar="TASK",
+        help="a task, a suite (kitchenbench), an instance (pour_pasta/full-box), or any task registered with Inspect "
+        "Robots; see assay list tasks",
+    )
+    parser.add_argument("--policy", default="scripted", metavar="P", help="scripted, random, noop or inspect:NAME")
+    parser.add_argument("--backend", default="mock", metavar="B", help="what is underneath (default mock)")
+    parser.add_argument("--operator", default="auto", metavar="O", help="who arranges and judges (default auto)")
+    parser.add_argument("--epochs", metavar="N", help="realizations per instance (default: the task's)")
+    parser.add_argument("--seed", default="0", metavar="N", help="evaluation seed, 0 or more (default 0)")
+    parser.add_argument("--cameras", default="3", metavar="N", help="number of cameras, 0 to 3 (default 3)")
+    parser.add_argument("--camera-size", default="640x360", metavar="WxH", help="pixels (default 640x360)")
+    parser.add_argument("--noise", metavar="X", help="sigma of the cameras' noise, 0 to 255 (default 0)")
+    parser.add_argument("--max-repeats", default="2", metavar="N", help="repeats of a trial that does not count")
+    parser.add_argument("--session", metavar="DIR", help="session directory, must not exist (default sessions/...)")
+    parser.add_argument("--attach", action="store_true", help="use the graph that runs in this ROS domain")
+    parser.add_argument("--json", action="store_true", help="print the summary as one JSON object")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY:=VALUE", help="a further launch argument; may be repeated"
+    )
+    return parser
+
+
+def _settings(texts: Sequence[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for text in texts:
+        key, sign, value = text.partition(":=")
+        if not sign or not _SETTING.match(key):
+            raise ConfigError("--set", expected="KEY:=VALUE", got=repr(text), fix="e.g. --set control_hz:=20")
+        if key in _OWN_OPTIONS:
+            raise ConfigError(
+                f"--set {key}", expected=f"the option {_OWN_OPTIONS[key]}", got=repr(text), fix="use the option"
+            )
+        if key in found:
+            raise ConfigError(f"--set {key}", expected="each argument once", got=repr(text), fix="remove one")
+        found[key] = value
+    return found
