@@ -1,0 +1,89 @@
+"""What each asset looks like: its mesh or cloth, and the surface it is made of.
+
+Models depend on kind, size and variant alone, so they are built once and kept; a trial only moves them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from assay_sim import assets_dishes, assets_storage, assets_tools
+from assay_sim.assets_food import PIECES, filling, heap
+from assay_sim.mesh import Mesh
+from assay_sim.scene import Placed
+from assay_sim.textures import weave
+
+__all__ = ["Model", "known_assets", "model_of"]
+
+Size = tuple[float, float, float]
+_CLOTH_PX_PER_M = 900.0
+
+_SOLID: Mapping[str, tuple[Callable[[Size, int], Mesh], str]] = {
+    "plate": (assets_dishes.plate, "ceramic"),
+    "bowl": (assets_dishes.bowl, "ceramic"),
+    "cup": (assets_dishes.cup, "ceramic"),
+    "pot": (assets_dishes.pot, "metal"),
+    "jar": (assets_dishes.jar, "plastic"),
+    "bottle": (assets_dishes.bottle, "plastic"),
+    "measuring_cup": (assets_dishes.measuring_cup, "plastic"),
+    "produce_item": (assets_dishes.produce_item, "ceramic"),
+    "spoon": (assets_tools.spoon, "metal"),
+    "fork": (assets_tools.fork, "metal"),
+    "knife": (assets_tools.knife, "metal"),
+    "cutlery": (assets_tools.cutlery, "metal"),
+    "utensil": (assets_tools.utensil, "wood"),
+    "food_container": (assets_storage.food_container, "plastic"),
+    "container": (assets_storage.container, "plastic"),
+    "lid": (assets_storage.lid, "plastic"),
+    "tray": (assets_storage.tray, "wood"),
+    "compartment": (assets_storage.compartment, "plastic"),
+    "dish_rack": (assets_storage.dish_rack, "metal"),
+    "pasta_box": (assets_storage.pasta_box, "paper"),
+    "distractor": (assets_storage.distractor, "plastic"),
+}
+
+_CLOTHS: Mapping[str, tuple[str, tuple[tuple[int, int, int], tuple[int, int, int]]]] = {
+    "napkin": ("dots", ((232, 226, 206), (176, 64, 74))),
+    "cloth": ("check", ((236, 238, 240), (62, 110, 176))),
+    "dish_towel": ("stripe", ((226, 224, 214), (46, 128, 112))),
+}
+
+
+@dataclass(frozen=True)
+class Model:
+    """How one object is drawn: a mesh, or a cloth."""
+
+    mesh: Mesh | None
+    cloth: npt.NDArray[np.uint8] | None
+    """Premultiplied RGBA that covers width and length, first row at +y; shape (h, w, 4)."""
+    grain: str
+    """Surface, a kind of `textures.grain`."""
+
+
+def known_assets() -> frozenset[str]:
+    """Return the names of all assets that have a model."""
+    return frozenset({*_SOLID, *_CLOTHS, *PIECES})
+
+
+def model_of(item: Placed) -> Model:
+    """Return the model of an object."""
+    rounded = (round(item.size[0], 4), round(item.size[1], 4), round(item.size[2], 4))
+    return _model(item.asset, rounded, item.variant % 12, item.filling)
+
+
+@lru_cache(maxsize=256)
+def _model(asset: str, size: Size, variant: int, fills: bool) -> Model:
+    if asset in PIECES:
+        mesh = filling(asset, size[0] / 2, size[1] / 2) if fills else heap(asset, size[2], size[0] / 2)
+        return Model(mesh, None, "paper")
+    if asset in _CLOTHS:
+        kind, colors = _CLOTHS[asset]
+        width, length = (max(8, round(x * _CLOTH_PX_PER_M)) for x in size[:2])
+        return Model(None, weave(length, width, kind, colors), "paper")
+    build, grain = _SOLID[asset]
+    return Model(build(size, variant), None, grain)
