@@ -175,6 +175,7 @@ def policy_names() -> tuple[str, ...]:
     """Return every policy that `check_policy` takes."""
     from inspect_robots.registry import registered
 
+    catalog.register_ours()
     return (*POLICIES, *(INSPECT_PREFIX + name for name in sorted(registered("policy")) if name != "assay"))
 
 

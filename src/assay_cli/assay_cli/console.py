@@ -12,9 +12,12 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from assay_core.errors import AssayError, ConfigError, DataError, SafetyStop, unknown_name
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 __all__ = [
     "DONE",
@@ -26,6 +29,7 @@ __all__ = [
     "complain",
     "guarded",
     "number",
+    "page",
     "say",
     "whole_number",
 ]
@@ -39,10 +43,20 @@ HALTED = 3
 """Stopped for safety."""
 INTERRUPTED = 130
 
+FILE_WIDTH = 140
+"""Width of what goes to a file or a pipe [characters]."""
+
 
 def say(text: str = "") -> None:
     """Write a result to standard output."""
     sys.stdout.write(text + "\n")
+
+
+def page(content: RenderableType) -> None:
+    """Write something that rich lays out to standard output; a file gets wide lines instead of a terminal's."""
+    from rich.console import Console
+
+    Console(highlight=False, width=None if sys.stdout.isatty() else FILE_WIDTH).print(content)
 
 
 def complain(text: str) -> None:

@@ -1,0 +1,184 @@
+"""Session directories as a user meets them: found by name, listed, and checked before one is resumed."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assay_core.errors import AssayError, ConfigError, DataError
+from assay_core.files import sync_directory
+from assay_core.journal import JOURNAL_FILE, JournalReader
+from assay_core.plan import PLAN_FILE, Plan, PlanEntry, load_plan, plan_hash
+from assay_core.seal_file import SEAL_FILE
+from assay_core.session_lock import SessionInUse, SessionLock
+
+__all__ = ["SESSIONS_DIR", "Resumable", "check_resumable", "describe_session", "find_session", "list_sessions"]
+
+SESSIONS_DIR = Path("sessions")
+"""Where sessions lie unless the user says otherwise, relative to the working directory."""
+
+
+@dataclass(frozen=True)
+class Resumable:
+    """A session that can go on."""
+
+    directory: Path
+    plan: Plan
+    plan_hash: str
+    """SHA-256, hex, of ``plan.yaml``."""
+    pending: tuple[tuple[PlanEntry, int], ...]
+    """Entries without a result, each with the number of its next attempt."""
+    finished: tuple[tuple[PlanEntry, bool | None], ...]
+    """Entries with a result and whether it is a success; None where it does not count."""
+    has_journal: bool
+    """False when the session died before its first event."""
+
+
+def find_session(name: str, root: Path = SESSIONS_DIR) -> Path:
+    """Return the directory of a session.
+
+    Args:
+        name: A path, or the name of a directory under ``root``.
+        root: Where sessions lie.
+
+    Raises:
+        ConfigError: There is none, with near matches.
+    """
+    for candidate in (Path(name), root / name):
+        if candidate.is_dir():
+            return candidate
+    known = [path.name for path in _directories(root)]
+    near = difflib.get_close_matches(Path(name).name, known, n=3, cutoff=0.4)
+    raise ConfigError(
+        f"session '{name}'",
+        expected=f"a session directory, or the name of one under {root}/",
+        got="no such directory",
+        fix=f"did you mean {' or '.join(near)}?" if near else "see assay list sessions",
+    )
+
+
+def list_sessions(root: Path = SESSIONS_DIR) -> list[dict[str, Any]]:
+    """Return what is known of every session under ``root``, oldest first."""
+    return [describe_session(path) for path in _directories(root)]
+
+
+def describe_session(directory: Path) -> dict[str, Any]:
+    """Return path, id, time, status and counts of one session; what is wrong with it, where that is all there is."""
+    shown: dict[str, Any] = {"path": str(directory)}
+    try:
+        plan = load_plan(directory)
+        shown |= {"session_id": plan.session_id, "created": plan.created, "seed": plan.seed}
+        shown |= {"backend": plan.backend, "policies": list(plan.policies), "planned": len(plan.entries)}
+        status, trials = _status(directory)
+        shown |= {"status": status, "trials": trials, "sealed": (directory / SEAL_FILE).exists()}
+    except AssayError as error:
+        shown |= {"status": "damaged", "problem": str(error)}
+    return shown
+
+
+def check_resumable(directory: Path) -> Resumable:
+    """Check that a session can go on, and say from where. Changes nothing that matters.
+
+    Raises:
+        ConfigError: It is sealed, or its plan is not ours to resume.
+        SessionInUse: Another process runs it.
+        DataError: Plan or journal are missing, foreign, damaged, or contradict each other.
+    """
+    plan_path = directory / PLAN_FILE
+    if not plan_path.is_file():
+        raise DataError(
+            f"session '{directory}'", expected=f"a file {PLAN_FILE}", got="none", fix="check that this is a session"
+        )
+    plan = load_plan(directory)
+    digest = plan_hash(plan_path.read_bytes())
+    if (directory / SEAL_FILE).exists():
+        raise ConfigError(
+            f"session '{directory}'",
+            expected="an unsealed session",
+            got="a sealed one: every planned trial has its result",
+            fix="start a new session with assay eval",
+        )
+    if plan.open:
+        raise ConfigError(
+            f"session '{directory}'",
+            expected="a session of assay eval",
+            got="one whose plan was written trial by trial from elsewhere",
+            fix="run it again from where it was started",
+        )
+    SessionLock(directory).release()
+    if not _has_events(directory):
+        _remove_empty_journal(directory)
+        return Resumable(directory, plan, digest, tuple((entry, 0) for entry in plan.entries), (), False)
+    reader = JournalReader(directory)
+    fold = reader.fold()
+    if fold.plan_hash != digest or reader.plan().session_id != plan.session_id:
+        raise DataError(
+            str(plan_path),
+            expected=f"the plan that the journal was opened with (SHA-256 {fold.plan_hash[:12]}...)",
+            got=f"another one ({digest[:12]}...)",
+            fix="put the original plan.yaml back",
+        )
+    _check_versions(plan)
+    finished = tuple((r.entry, r.outcome == "success" if r.counted else None) for r in reader.results())
+    return Resumable(directory, plan, digest, reader.pending(), finished, True)
+
+
+def _check_versions(plan: Plan) -> None:
+    """Check that tasks are still what was planned, as far as they state a version."""
+    from assay_benchmarks.catalog import resolve_task, task_version
+
+    planned = {entry.task: entry.task_version for entry in plan.entries}
+    for name, version in planned.items():
+        now = task_version(resolve_task(name))
+        if now != version:
+            raise ConfigError(
+                f"task '{name}'",
+                expected=f"version {version or '(none)'} of the plan",
+                got=f"version {now or '(none)'}",
+                fix="resume with the release that planned it, or start a new session",
+            )
+
+
+def _has_events(directory: Path) -> bool:
+    return (directory / JOURNAL_FILE).exists() and bool(JournalReader(directory).events())
+
+
+def _remove_empty_journal(directory: Path) -> None:
+    """Remove a journal in which nothing was ever committed, so that it can be created again."""
+    for path in directory.glob(JOURNAL_FILE + "*"):
+        path.unlink()
+    sync_directory(directory)
+
+
+def _status(directory: Path) -> tuple[str, int]:
+    """Return status and number of trials that count."""
+    if (directory / SEAL_FILE).exists():
+        # A sealed summary needs no reading of the whole journal; the audit checks that they agree.
+        try:
+            summary = json.loads((directory / "summary.json").read_bytes())
+            return str(summary["status"]), int(summary["trials"])
+        except (OSError, ValueError, KeyError, TypeError):
+            pass
+    try:
+        SessionLock(directory).release()
+    except SessionInUse:
+        running = True
+    else:
+        running = False
+    if not (directory / JOURNAL_FILE).exists():
+        return ("running" if running else "incomplete"), 0
+    from assay_bridge.derived import session_status
+
+    fold = JournalReader(directory).fold()
+    trials = sum(result.counted for result in fold.results())
+    return ("running" if running else session_status(fold)), trials
+
+
+def _directories(root: Path) -> Sequence[Path]:
+    if not root.is_dir():
+        return []
+    return sorted((path for path in root.iterdir() if (path / PLAN_FILE).exists()), key=lambda path: path.name)

@@ -1,0 +1,156 @@
+"""A session is resumed only when it can be, and what forbids it is named."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+
+import pytest
+
+from assay_benchmarks import catalog
+from assay_bridge.planning import EvalOptions, make_plan
+from assay_bridge.preflight import create_session
+from assay_bridge.sessions import check_resumable, describe_session, find_session, list_sessions
+from assay_core import journal_events as events
+from assay_core.errors import ConfigError, DataError
+from assay_core.journal import JournalWriter, SessionInUse
+from assay_core.plan import Plan
+from assay_core.seal import write_seal
+from assay_core.trial import State
+
+
+def realized(plan: Plan, index: int) -> events.Entry:
+    entry = plan.entries[index]
+    task = catalog.resolve_task(entry.task)
+    scene = next(scene for scene in task.scenes if scene.id == entry.scene_id)
+    data = catalog.realize_trial(task, scene, epoch=entry.epoch, seed=entry.seed, control_hz=10.0)
+    return events.trial_started(entry, 0, data)
+
+
+def session(directory: Path, *, trials: int = 0, open_trial: bool = False) -> Plan:
+    """Make a session with finished trials, as a death would leave it."""
+    plan = make_plan(EvalOptions(tasks=("pour_pasta/full-box",)))
+    digest = create_session(directory, plan)
+    writer = JournalWriter.create(directory)
+    rows = [events.plan(plan, digest)]
+    for i in range(trials):
+        trial = f"{i:06d}-0"
+        rows.append(realized(plan, i))
+        rows.append(events.trial_advanced(trial, State.JUDGE, {"steps": 1}))
+        content = events.VerdictContent(str(uuid.uuid4()), "checker", "success")
+        rows.append(events.verdict(trial, State.JUDGE, content))
+        rows.append(events.trial_ended(trial, State.DONE, status="completed"))
+    if open_trial:
+        rows.append(realized(plan, trials))
+    writer.append_all(rows).result(5)
+    writer.close()
+    return plan
+
+
+def test_a_dead_session_goes_on_with_the_next_trial(tmp_path: Path) -> None:
+    session(tmp_path / "s", trials=2, open_trial=True)
+    found = check_resumable(tmp_path / "s")
+    assert [(entry.index, attempt) for entry, attempt in found.pending] == [(2, 1), (3, 0), (4, 0)]
+    assert [(entry.index, success) for entry, success in found.finished] == [(0, True), (1, True)]
+    assert found.has_journal
+
+
+def test_a_session_that_died_before_its_journal_starts_from_the_beginning(tmp_path: Path) -> None:
+    plan = make_plan(EvalOptions(tasks=("pour_pasta/full-box",)))
+    create_session(tmp_path / "s", plan)
+    found = check_resumable(tmp_path / "s")
+    assert (len(found.pending), found.has_journal) == (5, False)
+    JournalWriter.create(tmp_path / "s").close()
+    found = check_resumable(tmp_path / "s")
+    assert (len(found.pending), found.has_journal) == (5, False)
+    JournalWriter.create(tmp_path / "s").close()  # an empty journal must not be in the way
+
+
+def test_a_sealed_session_is_refused(tmp_path: Path) -> None:
+    session(tmp_path / "s", trials=5)
+    write_seal(tmp_path / "s")
+    with pytest.raises(ConfigError, match=r"expected an unsealed session, got a sealed one"):
+        check_resumable(tmp_path / "s")
+
+
+def test_a_foreign_directory_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"expected a file plan.yaml, got none"):
+        check_resumable(tmp_path)
+
+
+def test_a_foreign_or_damaged_journal_is_refused(tmp_path: Path) -> None:
+    session(tmp_path / "s", trials=1)
+    path = tmp_path / "s" / "journal.sqlite"
+    data = path.read_bytes()
+    path.write_bytes(b"not a journal" * 100)
+    with pytest.raises(DataError, match=r"journal.sqlite: expected a journal"):
+        check_resumable(tmp_path / "s")
+    path.write_bytes(data[: len(data) // 2])
+    with pytest.raises(DataError, match=r"journal.sqlite"):
+        check_resumable(tmp_path / "s")
+
+
+def test_another_plan_than_the_journal_s_is_refused(tmp_path: Path) -> None:
+    session(tmp_path / "s", trials=1)
+    path = tmp_path / "s" / "plan.yaml"
+    path.write_text(path.read_text().replace('operator: "auto"', 'operator: "none"'))
+    with pytest.raises(DataError, match=r"expected the plan that the journal was opened with"):
+        check_resumable(tmp_path / "s")
+
+
+def test_a_broken_plan_names_file_and_line(tmp_path: Path) -> None:
+    session(tmp_path / "s", trials=1)
+    path = tmp_path / "s" / "plan.yaml"
+    path.write_text(path.read_text().replace("seed: 0\n", "seed: -4\n", 1))
+    with pytest.raises(DataError, match=r"plan.yaml:5: seed"):
+        check_resumable(tmp_path / "s")
+
+
+def test_a_session_in_use_is_refused_even_after_it_was_moved(tmp_path: Path) -> None:
+    session(tmp_path / "s", trials=1)
+    holder = (
+        "import sys; from assay_core.session_lock import SessionLock; from pathlib import Path;"
+        "lock = SessionLock(Path(sys.argv[1])); print('held', flush=True); sys.stdin.read()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", holder, str(tmp_path / "s")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdin is not None
+        process.stdout.readline()
+        (tmp_path / "s").rename(tmp_path / "moved")
+        with pytest.raises(SessionInUse, match=rf"process {process.pid}"):
+            check_resumable(tmp_path / "moved")
+        assert describe_session(tmp_path / "moved")["status"] == "running"
+        process.stdin.close()
+    check_resumable(tmp_path / "moved")
+
+
+def test_a_task_of_another_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    session(tmp_path / "s", trials=1)
+    monkeypatch.setattr(catalog, "task_version", lambda _task: "99")
+    with pytest.raises(ConfigError, match=r"expected version 2 of the plan, got version 99"):
+        check_resumable(tmp_path / "s")
+
+
+def test_sessions_are_found_by_name_with_near_matches(tmp_path: Path) -> None:
+    session(tmp_path / "20260301-stack", trials=1)
+    assert find_session("20260301-stack", tmp_path) == tmp_path / "20260301-stack"
+    assert find_session(str(tmp_path / "20260301-stack")) == tmp_path / "20260301-stack"
+    with pytest.raises(ConfigError, match=r"session '20260301-stak'.*did you mean 20260301-stack"):
+        find_session("20260301-stak", tmp_path)
+
+
+def test_sessions_are_listed_with_what_is_wrong(tmp_path: Path) -> None:
+    session(tmp_path / "a", trials=2)
+    session(tmp_path / "b", trials=1)
+    (tmp_path / "b" / "journal.sqlite").write_bytes(b"x" * 200)
+    (tmp_path / "not-a-session").mkdir()
+    first, second = list_sessions(tmp_path)
+    assert (first["status"], first["trials"], first["planned"], first["sealed"]) == ("incomplete", 2, 5, False)
+    assert second["status"] == "damaged"
+    assert "journal.sqlite" in second["problem"]
+    json.dumps([first, second])

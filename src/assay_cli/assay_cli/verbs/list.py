@@ -1,0 +1,86 @@
+"""`assay list tasks|policies|backends|sessions`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assay_cli.console import DONE, Parser, complain, page, say
+from assay_core.errors import unknown_name
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+__all__ = ["main"]
+
+
+def main(argv: Sequence[str]) -> int:
+    """List one kind of thing."""
+    parser = Parser("list", "List what there is: " + ", ".join(KINDS) + ".")
+    parser.add_argument("kind", metavar="KIND", help=" | ".join(KINDS))
+    parser.add_argument("directory", nargs="?", metavar="DIR", help="sessions: where they lie (default sessions)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    asked = parser.parse_args(list(argv))
+    if asked.kind not in KINDS:
+        raise unknown_name("kind", asked.kind, KINDS)
+    data, view = KINDS[asked.kind](asked.directory)
+    if asked.json:
+        say(json.dumps(data, indent=2, ensure_ascii=False))
+        return DONE
+    page(view(data))
+    return DONE
+
+
+def _tasks(_directory: str | None) -> tuple[Any, Callable[[Any], RenderableType]]:
+    from assay_benchmarks.cli_views import tasks_data, tasks_view
+
+    data = tasks_data()
+    for line in data.get("warnings", ()):
+        complain(f"warning: {line}")
+    return data, tasks_view
+
+
+def _policies(_directory: str | None) -> tuple[Any, Callable[[Any], RenderableType]]:
+    from assay_bridge.planning import policy_names
+
+    return list(policy_names()), lambda names: "\n".join(names)
+
+
+def _backends(_directory: str | None) -> tuple[Any, Callable[[Any], RenderableType]]:
+    from assay_bridge.planning import BACKENDS
+
+    return list(BACKENDS), lambda names: "\n".join(names)
+
+
+def _sessions(directory: str | None) -> tuple[Any, Callable[[Any], RenderableType]]:
+    from assay_bridge.sessions import SESSIONS_DIR, list_sessions
+
+    return list_sessions(SESSIONS_DIR if directory is None else Path(directory)), _sessions_view
+
+
+def _sessions_view(found: list[dict[str, Any]]) -> RenderableType:
+    if not found:
+        return "no sessions"
+    from rich.table import Table
+
+    shown = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("session", "status", "trials", "policy", "backend", "created"):
+        shown.add_column(name, overflow="fold")
+    for one in found:
+        if "session_id" not in one:
+            shown.add_row(one["path"], one["status"], "", "", "", one["problem"])
+            continue
+        status = f"{one['status']}, sealed" if one.get("sealed") else one["status"]
+        trials = f"{one.get('trials', '?')}/{one['planned']}"
+        shown.add_row(one["path"], status, trials, ", ".join(one["policies"]), one["backend"], one["created"])
+    return shown
+
+
+KINDS: dict[str, Callable[[str | None], tuple[Any, Callable[[Any], RenderableType]]]] = {
+    "tasks": _tasks,
+    "policies": _policies,
+    "backends": _backends,
+    "sessions": _sessions,
+}
