@@ -1,0 +1,125 @@
+"""Policies by name. A new policy of the workspace is one line here; any policy of Inspect Robots is `inspect:NAME`."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import yaml
+
+from assay_core.errors import ConfigError, unknown_name
+from assay_core.rig import Camera
+from assay_policies.api import Policy
+from assay_policies.builtin import NoopPolicy, RandomPolicy, ScriptedPolicy
+
+__all__ = ["INSPECT_PREFIX", "PolicySettings", "check_name", "make_policy", "parse_args", "policy_names"]
+
+INSPECT_PREFIX = "inspect:"
+
+_BUILTIN: dict[str, Callable[[int], Policy]] = {
+    "scripted": ScriptedPolicy,
+    "random": RandomPolicy,
+    "noop": NoopPolicy,
+}
+
+
+@dataclass(frozen=True)
+class PolicySettings:
+    """Which policy to build, for what rig."""
+
+    name: str
+    """``scripted``, ``random``, ``noop`` or ``inspect:NAME``."""
+    cameras: tuple[Camera, ...] = ()
+    """Cameras of the rig."""
+    control_hz: float = 10.0
+    """Control rate of the rig [Hz]."""
+    mode: str = "lockstep"
+    """``lockstep`` or ``paced``."""
+    action_horizon: int = 10
+    """Actions per chunk of the built-in policies."""
+    args: str = ""
+    """Arguments of an Inspect Robots policy, ``key=value`` separated by spaces."""
+    label: str = ""
+    """Name that operators may see; empty takes the policy's own."""
+
+
+def policy_names() -> tuple[str, ...]:
+    """Return every policy that can be named: the built-in ones, then those registered with Inspect Robots.
+
+    Policy `assay` of Inspect Robots is left out: it is the one that asks this node.
+    """
+    from inspect_robots.registry import registered
+
+    others = sorted(name for name in registered("policy") if name != "assay")
+    return (*_BUILTIN, *(INSPECT_PREFIX + name for name in others))
+
+
+def check_name(name: str) -> None:
+    """Check a policy's name without loading any policy.
+
+    Raises:
+        ConfigError: There is no such policy; names near matches.
+    """
+    if name in _BUILTIN:
+        return
+    if name == INSPECT_PREFIX + "assay":
+        raise ConfigError(
+            f"policy '{name}'",
+            expected="a policy that decides by itself",
+            got="the one that asks this node",
+            fix="choose " + " or ".join(_BUILTIN),
+        )
+    known = policy_names()
+    if name not in known:
+        raise unknown_name("policy", name, known)
+
+
+def make_policy(settings: PolicySettings) -> Policy:
+    """Build a policy.
+
+    Raises:
+        ConfigError: There is no such policy, or its arguments are wrong.
+    """
+    check_name(settings.name)
+    if settings.name in _BUILTIN:
+        if settings.args:
+            raise ConfigError(
+                f"policy '{settings.name}'",
+                expected="no arguments",
+                got=repr(settings.args),
+                fix="leave policy_args empty",
+            )
+        return _BUILTIN[settings.name](settings.action_horizon)
+    from assay_policies.inspect_policy import InspectPolicy
+
+    return InspectPolicy(
+        settings.name.removeprefix(INSPECT_PREFIX),
+        parse_args(settings.args),
+        cameras=settings.cameras,
+        control_hz=settings.control_hz,
+        mode=settings.mode,
+    )
+
+
+def parse_args(text: str) -> dict[str, object]:
+    """Return ``key=value`` pairs separated by spaces; values are numbers, true, false, null or text, as in YAML.
+
+    Raises:
+        ConfigError: A part is not ``key=value``.
+    """
+    pairs: dict[str, object] = {}
+    try:
+        parts = shlex.split(text)
+    except ValueError as error:
+        raise ConfigError("policy_args", expected="key=value pairs", got=repr(text), fix=f"{error}") from error
+    for part in parts:
+        key, sign, value = part.partition("=")
+        if not sign or not key.isidentifier():
+            raise ConfigError("policy_args", expected="key=value", got=repr(part), fix="e.g. policy_args:='horizon=5'")
+        try:
+            parsed = yaml.safe_load(value)
+        except yaml.YAMLError:
+            parsed = value
+        pairs[key] = parsed if isinstance(parsed, (bool, int, float, str)) or parsed is None else value
+    return pairs
