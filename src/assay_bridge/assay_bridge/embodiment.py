@@ -263,8 +263,8 @@ class AssayEmbodiment(EmbodimentBase):
             images=frames.images,
             state={STATE_KEY: frames.joint_pos},
             instruction=realization.instruction if realization is not None else None,
-            image_times={key: frames.stamps[topic] * 1e-9 for key, topic in by_key.items()},
-            state_time=frames.stamps[JOINTS] * 1e-9,
+            image_times={key: frames.stamps[topic] / 1e9 for key, topic in by_key.items()},
+            state_time=frames.stamps[JOINTS] / 1e9,
             extra={STAMPS: frames.stamps},
         )
 

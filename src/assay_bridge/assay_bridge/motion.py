@@ -269,7 +269,7 @@ class PacedMotion(Motion):
 
     def _newest(self) -> FrameSet:
         now_ns, tolerance_s = time.time_ns(), self.config.tolerance_s
-        ages = {name: (now_ns - buffer.latest_ns) * 1e-9 for name, buffer in self._buffers.items()}
+        ages = {name: (now_ns - buffer.latest_ns) / 1e9 for name, buffer in self._buffers.items()}
         stale = [name for name, age in ages.items() if not -tolerance_s <= age <= tolerance_s]
         if stale:
             told = ", ".join(f"{name} {ages[name]:.3f} s" for name in stale)

@@ -1,4 +1,4 @@
-"""The rig's description as embodiment `assay` hands it out: with the link through which policy `assay` reaches the graph."""
+"""The rig's description as embodiment `assay` hands it out: with the link that leads policy `assay` to the graph."""
 
 from __future__ import annotations
 
