@@ -160,7 +160,7 @@ class SessionRunner:
     """The user and the processes of the graph."""
     resolve_task: Callable[[str], Task]
     """Returns a registered task."""
-    derive: Callable[[], None]
+    derive: Callable[[], object]
     """Derives logs and summary; called before the session is sealed."""
     _tasks: dict[str, tuple[Task, dict[str, Scene], dict[str, Any]]] = field(default_factory=dict, init=False)
 

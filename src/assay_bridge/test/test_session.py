@@ -242,7 +242,7 @@ class World:
                 progress=progress,
                 watch=Watch(stop, self.dead),
                 resolve_task=lambda name: resolve("task", name),
-                derive=lambda: rederive(self.directory) and None,
+                derive=lambda: rederive(self.directory),
             )
             end = runner.run()
         self.bench.writer.close()

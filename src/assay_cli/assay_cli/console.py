@@ -14,6 +14,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from assay_bridge.exit_codes import DONE, HALTED, INCOMPLETE, INTERRUPTED, USAGE
 from assay_core.errors import AssayError, ConfigError, DataError, SafetyStop, unknown_name
 
 if TYPE_CHECKING:
@@ -33,15 +34,6 @@ __all__ = [
     "say",
     "whole_number",
 ]
-
-DONE = 0
-INCOMPLETE = 1
-"""Some trial could not be run, or a defect."""
-USAGE = 2
-"""Usage or configuration."""
-HALTED = 3
-"""Stopped for safety."""
-INTERRUPTED = 130
 
 FILE_WIDTH = 140
 """Width of what goes to a file or a pipe [characters]."""

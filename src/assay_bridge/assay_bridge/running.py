@@ -1,0 +1,169 @@
+"""One session over a graph that runs: connect, open, run, derive, and say what came of it.
+
+The command line starts the graph around this; the runner node of a launch file finds it running.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay_bridge import exit_codes
+from assay_bridge.preflight import discard_session
+from assay_bridge.summary import instance_key
+from assay_core.errors import AssayError
+from assay_core.journal import JOURNAL_FILE
+from assay_core.plan import Plan, PlanEntry
+
+if TYPE_CHECKING:
+    from assay_bridge.client_types import ClientConfig
+    from assay_bridge.derived import Derived
+    from assay_bridge.progress import Progress
+    from assay_bridge.session import SessionEnd
+    from assay_bridge.stop import Watch
+
+__all__ = ["Job", "client_config", "closing_words", "exit_code", "run_job", "unvalidated_instances"]
+
+CONNECT_S = 30.0
+AUTOMATIC_S = 60.0
+"""Longest wait for an operator or a grader that is a program [s]."""
+
+PERSON_S = 4 * 3600.0
+"""The same for a person [s]."""
+
+SIMULATED = frozenset({"mock"})
+"""Back ends in which a world judges progress."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A session to run or to go on with."""
+
+    plan: Plan
+    directory: Path
+    plan_hash: str
+    """SHA-256, hex, of ``plan.yaml``."""
+    pending: tuple[tuple[PlanEntry, int], ...]
+    """Entries without a result, each with the number of its next attempt."""
+    finished: tuple[tuple[PlanEntry, bool | None], ...] = ()
+    """Entries that have one."""
+    resume: bool = False
+    """Whether there is a journal."""
+    fresh: bool = False
+    """Whether the directory was made for this run and may go again if the session never opens."""
+
+
+def client_config(plan: Plan) -> ClientConfig:
+    """Return rig, rate and deadlines of a session."""
+    from assay_bridge.client_types import ClientConfig
+
+    patience_s = AUTOMATIC_S if plan.operator == "auto" else PERSON_S
+    return ClientConfig(
+        cameras=plan.cameras,
+        control_hz=plan.control_hz,
+        mode=plan.mode,
+        session_id=plan.session_id,
+        has_world=plan.backend in SIMULATED,
+        connect_s=CONNECT_S,
+        arrange_s=patience_s,
+        verdict_s=patience_s,
+    )
+
+
+def run_job(job: Job, watch: Watch, progress: Progress) -> tuple[SessionEnd, Derived | None]:
+    """Run a session to its end over the graph of this process's ROS domain.
+
+    Returns:
+        How it ended, and logs and summary; None where the journal says nothing yet.
+
+    Raises:
+        ConfigError: The session was refused before it opened, e.g. because the rig is in use.
+        RigFault: The graph is not complete.
+    """
+    from assay_benchmarks.catalog import resolve_task
+    from assay_bridge.client import GraphClient
+    from assay_bridge.derived import rederive
+    from assay_bridge.embodiment import AssayEmbodiment
+    from assay_bridge.policy import AssayPolicy
+    from assay_bridge.session import SessionRunner
+
+    try:
+        client = GraphClient(client_config(job.plan), liveness=watch)
+        try:
+            client.connect(policy=True)
+            client.open_session(str(job.directory.absolute()), job.plan_hash, resume=job.resume)
+            embodiment = AssayEmbodiment.attached(client)
+            policy = AssayPolicy()
+            policy.bind(embodiment.info)
+            for _, success in job.finished:
+                if success is not None:
+                    progress.count(success)
+            runner = SessionRunner(
+                plan=job.plan,
+                directory=job.directory,
+                pending=job.pending,
+                graph=client,
+                link=embodiment.link,
+                policy=policy,
+                embodiment=embodiment,
+                progress=progress,
+                watch=watch,
+                resolve_task=resolve_task,
+                derive=lambda: rederive(job.directory),
+            )
+            end = runner.run()
+        finally:
+            client.close()
+    except BaseException:
+        if job.fresh and not (job.directory / JOURNAL_FILE).exists():
+            discard_session(job.directory)
+        raise
+    try:
+        return end, rederive(job.directory)
+    except (AssayError, OSError) as error:
+        progress.message(f"warning: logs and summary could not be derived: {error}")
+        return end, None
+
+
+def exit_code(end: SessionEnd, derived: Derived | None) -> int:
+    """Return the exit code of the process that ran a session."""
+    from assay_bridge.session import Verdict
+
+    if end.verdict is Verdict.DONE:
+        return exit_codes.DONE if derived is not None and derived.complete else exit_codes.INCOMPLETE
+    return {
+        Verdict.STOPPED: exit_codes.INCOMPLETE,
+        Verdict.REFUSED: exit_codes.USAGE,
+        Verdict.HALTED: exit_codes.HALTED,
+        Verdict.INTERRUPTED: exit_codes.INTERRUPTED,
+    }[end.verdict]
+
+
+def closing_words(job: Job, end: SessionEnd, derived: Derived | None) -> tuple[str, ...]:
+    """Return what a user must read beside the table: how it ended, what was lost, and how to go on."""
+    from assay_bridge.session import Verdict
+
+    lines = [f"warning: {text}" for text in (*end.warnings, *(derived.problems if derived is not None else ()))]
+    if end.verdict is Verdict.DONE:
+        if derived is not None and not derived.complete:
+            lines.append("some trials have no result that counts; they were repeated as often as the plan allows")
+        return tuple(lines)
+    word = {
+        Verdict.STOPPED: "error: the session stopped",
+        Verdict.REFUSED: "error: the session cannot run",
+        Verdict.HALTED: "error: halted for safety",
+        Verdict.INTERRUPTED: "stopped",
+    }[end.verdict]
+    lines.append(f"{word}: {end.reason}")
+    lines.append(f"go on with: assay resume {job.directory}")
+    return tuple(lines)
+
+
+def unvalidated_instances(plan: Plan) -> int:
+    """Return how many of a plan's instances have not passed expert validation."""
+    from assay_benchmarks.catalog import find_instance, instance_ids
+
+    ours = set(instance_ids())
+    names = {instance_key(entry) for entry in plan.entries} & ours
+    return sum(not find_instance(name).validation.validated for name in names)

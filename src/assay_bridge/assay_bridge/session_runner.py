@@ -1,0 +1,138 @@
+"""Node `runner`: runs a session over the graph that a launch file started, for ``eval.launch.yaml task:=...``.
+
+Publishes session/heartbeat (EVENT, several times a second). Calls benchmark/open_session, start_trial, advance_trial,
+finish_trial, close_session and policy/reset, infer. Subscribes benchmark/trial (LATCHED), benchmark/verdict (EVENT),
+the rig's measured streams (SENSOR); publishes left/command and right/command (COMMAND). It ends with its session, and
+the launch file ends the rest of the graph with it. Exit codes as those of ``assay eval``.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import rclpy
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+
+from assay_bridge import exit_codes
+from assay_bridge.planning import EvalOptions, make_plan, session_directory
+from assay_bridge.preflight import bytes_needed, check_directory, check_disk, create_session
+from assay_bridge.progress import Progress
+from assay_bridge.running import Job, closing_words, exit_code, run_job
+from assay_bridge.sessions import check_resumable
+from assay_bridge.stop import Stop, Watch
+from assay_core.errors import AssayError, ConfigError, DataError, SafetyStop
+from assay_ros.params import declare, param
+
+__all__ = ["RunnerParams", "main"]
+
+NODE = "runner"
+
+
+@dataclass(frozen=True)
+class RunnerParams:
+    """Parameters of node `runner`."""
+
+    task: str = param("", "Tasks, suites or instances to run, separated by commas or spaces; not used on resume")
+    policy: str = param("scripted", "Policy that the policy node runs")
+    backend: str = param("mock", "Back end of the graph")
+    operator: str = param("auto", "Kind of operator", choices=("auto", "none"))
+    operators: tuple[str, ...] = param((), "Further ids that may answer ready, skip and abort")
+    graders: tuple[str, ...] = param((), "Further ids whose verdicts count")
+    epochs: int = param(0, "Realizations per instance; 0 takes the task's own number", low=0, high=100_000)
+    seed: int = param(0, "Evaluation seed", low=0, high=2**63 - 1)
+    cameras: int = param(3, "Number of cameras", low=0, high=3)
+    camera_width: int = param(640, "Width of the pictures", unit="pixels", low=16, high=4096)
+    camera_height: int = param(360, "Height of the pictures", unit="pixels", low=16, high=4096)
+    control_hz: float = param(10.0, "Control rate", unit="Hz", low=0.1, high=1000.0)
+    mode: str = param("lockstep", "Who sets the pace", choices=("lockstep", "paced"))
+    max_repeats: int = param(2, "Repeats of a trial that does not count", low=0, high=100)
+    session: str = param("", "Session directory; empty takes one under sessions; an existing one is resumed")
+
+
+def read_params(argv: Sequence[str] | None) -> RunnerParams:
+    """Return the parameters of the process's command line.
+
+    Raises:
+        ConfigError: One is of the wrong type or out of range.
+    """
+    rclpy.init(args=list(argv) if argv is not None else None, signal_handler_options=SignalHandlerOptions.NO)
+    try:
+        node = Node(NODE, start_parameter_services=False, enable_rosout=False)
+        try:
+            return declare(node, RunnerParams)
+        finally:
+            node.destroy_node()
+    finally:
+        rclpy.shutdown()
+
+
+def make_job(params: RunnerParams) -> Job:
+    """Return the session to run: a new one, or the one that lies in the directory.
+
+    Raises:
+        ConfigError: It cannot be run.
+        DataError: It cannot be resumed.
+    """
+    directory = Path(params.session) if params.session else None
+    if directory is not None and directory.is_dir():
+        found = check_resumable(directory)
+        return Job(found.plan, found.directory, found.plan_hash, found.pending, found.finished, found.has_journal)
+    plan = make_plan(
+        EvalOptions(
+            tasks=tuple(re.split(r"[,\s]+", params.task.strip())) if params.task.strip() else (),
+            policy=params.policy,
+            backend=params.backend,
+            operator=params.operator,
+            operators=params.operators,
+            graders=params.graders,
+            epochs=params.epochs or None,
+            seed=params.seed,
+            cameras=params.cameras,
+            camera_width=params.camera_width,
+            camera_height=params.camera_height,
+            control_hz=params.control_hz,
+            mode=params.mode,
+            max_repeats=params.max_repeats,
+        )
+    )
+    directory = session_directory(directory, plan.session_id)
+    check_directory(directory)
+    check_disk(directory, bytes_needed(plan))
+    digest = create_session(directory, plan)
+    return Job(plan, directory, digest, tuple((entry, 0) for entry in plan.entries), fresh=True)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the node; returns the exit code of the process."""
+    try:
+        params = read_params(argv)
+        with Stop() as stop:
+            return _run(make_job(params), stop)
+    except KeyboardInterrupt:
+        return exit_codes.INTERRUPTED
+    except AssayError as error:
+        sys.stderr.write(f"error: {error}\n")
+        if isinstance(error, (ConfigError, DataError)):
+            return exit_codes.USAGE
+        return exit_codes.HALTED if isinstance(error, SafetyStop) else exit_codes.INCOMPLETE
+
+
+def _run(job: Job, stop: Stop) -> int:
+    progress = Progress(len(job.plan.entries), len(job.finished))
+    progress.message(f"session {job.directory}: {len(job.pending)} trials")
+    try:
+        end, derived = run_job(job, Watch(stop), progress)
+    finally:
+        progress.close()
+    for line in closing_words(job, end, derived):
+        progress.message(line)
+    return exit_code(end, derived)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
