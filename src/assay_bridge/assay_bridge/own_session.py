@@ -8,7 +8,6 @@ with each reset. `./assay eval` does all of this itself and knows more.
 from __future__ import annotations
 
 import importlib.metadata
-import os
 import time
 import uuid
 from collections import Counter
@@ -22,9 +21,10 @@ from inspect_robots.types import Action, Observation, StepResult
 from assay_bridge.client import GraphClient
 from assay_bridge.client_types import ClientConfig
 from assay_bridge.link import Link
+from assay_bridge.preflight import check_directory, create_session, discard_session
 from assay_bridge.record import dumps, from_record
 from assay_core.errors import AssayError, ConfigError, PolicyError, SafetyStop
-from assay_core.plan import PLAN_FILE, PLAN_SCHEMA_VERSION, Plan, PlanEntry, plan_hash
+from assay_core.plan import PLAN_SCHEMA_VERSION, Plan, PlanEntry
 from assay_msgs.msg import TrialState
 from assay_msgs.srv import CloseSession, FinishTrial
 
@@ -63,12 +63,16 @@ class OwnSession:
         self._started_ns = 0
         config = replace(config, session_id=self.session_id)
         plan = self._plan(config, _ids(graders), _ids(operators))
+        check_directory(self.directory)
         self.client = GraphClient(config)
         try:
             self.client.connect(policy=link.wants_policy)
-            text = plan.to_yaml().encode()
-            self._write_plan(text)
-            self.client.open_session(str(self.directory), plan_hash(text), resume=False)
+            plan_hash = create_session(self.directory, plan)
+            try:
+                self.client.open_session(str(self.directory), plan_hash, resume=False)
+            except AssayError:
+                discard_session(self.directory)
+                raise
         except BaseException:
             self.client.close()
             raise
@@ -93,29 +97,6 @@ class OwnSession:
             entries=(),
             software={name: importlib.metadata.version(name) for name in ("inspect-robots", "numpy")},
         )
-
-    def _write_plan(self, text: bytes) -> None:
-        try:
-            self.directory.mkdir(parents=True)
-            path = self.directory / PLAN_FILE
-            with path.open("wb") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-        except FileExistsError:
-            raise ConfigError(
-                f"session directory {self.directory}",
-                expected="a directory that does not exist yet",
-                got="an existing one",
-                fix="choose another with -E session=DIR",
-            ) from None
-        except OSError as error:
-            raise ConfigError(
-                f"session directory {self.directory}",
-                expected="a writable place",
-                got=str(error),
-                fix="choose another with -E session=DIR",
-            ) from error
 
     def bind_task(self, envelope: TaskEnvelope | None) -> None:
         """Take the task of the trials that follow; epochs count from 0 again."""
@@ -201,16 +182,24 @@ class OwnSession:
             record.status, record.error = "cancelled", "the run ended during the trial"
         text = dumps(from_record(record, started_ns=self._started_ns, ended_ns=time.time_ns()))
         status = _status(failure, record.status)
-        if status == FinishTrial.Request.STATUS_COMPLETED and self._link.verdict is None:
-            try:
-                if client.trial_state.state == TrialState.RUNNING:
-                    client.advance(TrialState.PARKING)
-                client.advance(TrialState.JUDGE, text)
-                self._link.verdict = client.wait_for_verdict()
-            except AssayError as error:
-                client.finish_trial(FinishTrial.Request.STATUS_CANCELLED, str(error), text)
-                raise
+        if status == FinishTrial.Request.STATUS_COMPLETED:
+            if self._link.verdict is None:
+                self._judge(text)
+            # The record went out with JUDGE, from here or from the grader.
+            text = ""
         client.finish_trial(status, record.error or "", text)
+
+    def _judge(self, text: str) -> None:
+        """Have the trial judged; a trial that nobody judges in time does not count."""
+        client = self.client
+        try:
+            if client.trial_state.state == TrialState.RUNNING:
+                client.advance(TrialState.PARKING)
+            client.advance(TrialState.JUDGE, text)
+            self._link.verdict = client.wait_for_verdict()
+        except AssayError as error:
+            client.finish_trial(FinishTrial.Request.STATUS_CANCELLED, str(error), text)
+            raise
 
     def _judging(self) -> bool:
         """Return whether the trial went past its motion, which the framework reports only before a grader."""

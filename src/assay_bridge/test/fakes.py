@@ -100,6 +100,10 @@ class FakeWorld:
             return
         self.publish(self.now_ns)
 
+    def run_paced(self, period_s: float = 0.02) -> None:
+        """Publish in real time, with wall stamps, whatever the commands say."""
+        self.node.create_timer(period_s, lambda: self.publish(time.time_ns()))
+
     def publish(self, stamp_ns: int) -> None:
         stamp = from_ns(stamp_ns)
         messages: dict[str, Any] = {}
