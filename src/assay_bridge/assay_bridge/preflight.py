@@ -1,7 +1,7 @@
-"""Checks of the machine before a session touches it: directory, disk, shared memory.
+"""Checks of the machine before a session touches it, and the making of its directory.
 
-A session that dies of a full disk after two hours loses two hours; Docker's 64 MB of shared memory makes large images
-vanish without a word. Both can be known beforehand.
+A session that dies of a full disk after two hours loses two hours of robot time. Shared memory is checked by whoever
+starts the graph's processes.
 """
 
 from __future__ import annotations
@@ -14,11 +14,7 @@ from assay_core.errors import ConfigError
 from assay_core.files import sync_directory, write_atomically
 from assay_core.plan import PLAN_FILE, Plan, plan_hash
 
-__all__ = ["bytes_needed", "check_directory", "check_disk", "check_shared_memory", "create_session", "discard_session"]
-
-SHARED_MEMORY = Path("/dev/shm")
-SEGMENT_BYTES = 64 * 1024 * 1024
-"""Shared-memory segment of each process, as in config/fastdds.xml."""
+__all__ = ["bytes_needed", "check_directory", "check_disk", "create_session", "discard_session"]
 
 _RECORD_BYTES = 40_000
 """Journal, log and side-cars of one trial, generously."""
@@ -79,32 +75,6 @@ def check_disk(directory: Path, needed: int) -> None:
             expected=f"{needed / _MIB:.0f} MiB free for this plan",
             got=f"{free / _MIB:.0f} MiB",
             fix="free some, or choose a --session on another disk",
-        )
-
-
-def check_shared_memory(processes: int, path: Path = SHARED_MEMORY) -> None:
-    """Check that every process of the graph can have its shared-memory segment.
-
-    Args:
-        processes: How many processes take part.
-        path: Where shared memory is mounted.
-
-    Raises:
-        ConfigError: It is missing or too small.
-    """
-    needed = processes * SEGMENT_BYTES
-    try:
-        free = shutil.disk_usage(path).free
-    except OSError as error:
-        free, got = 0, error.strerror or str(error)
-    else:
-        got = f"{free / _MIB:.0f} MiB"
-    if free < needed:
-        raise ConfigError(
-            str(path),
-            expected=f"{needed / _MIB:.0f} MiB free for {processes} processes",
-            got=got,
-            fix="start the container with --shm-size=1g or --ipc=host; on a host, remount it larger",
         )
 
 

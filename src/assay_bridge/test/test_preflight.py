@@ -57,15 +57,6 @@ def test_more_trials_and_cameras_need_more_disk() -> None:
     assert need(cameras=0) < need(cameras=3) < need(cameras=3, epochs=50)
 
 
-def test_small_shared_memory_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutil, "disk_usage", lambda _path: Usage(64 * MIB, 0, 64 * MIB))
-    with pytest.raises(ConfigError, match=r"320 MiB free for 5 processes, got 64 MiB. fix: .*--shm-size=1g"):
-        preflight.check_shared_memory(5)
-    monkeypatch.undo()
-    with pytest.raises(ConfigError, match=r"got No such file or directory"):
-        preflight.check_shared_memory(5, tmp_path / "missing")
-
-
 def test_a_session_directory_holds_its_plan_and_can_be_taken_back(tmp_path: Path) -> None:
     plan = make_plan(EvalOptions(tasks=("kitchenbench/stack",)))
     digest = preflight.create_session(tmp_path / "a" / "session", plan)

@@ -1,0 +1,176 @@
+"""Starts a graph for a session, runs the session in this process, and takes everything down again.
+
+The runner is this process and not one more node of the launch, so that a death of any node is seen at once and named,
+and Ctrl-C reaches the one that can finish a trial.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assay_bridge.progress import Progress
+from assay_bridge.running import Job, closing_words, exit_code, run_job, unvalidated_instances
+from assay_bridge.stop import Interrupted, Stop, Watch
+from assay_cli.console import INTERRUPTED, complain, page, say
+from assay_core.domains import claim, from_environment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from assay_bringup.launch.model import Resolved
+    from assay_bringup.launch.processes import GraphProcesses
+    from assay_core.plan import Plan
+
+__all__ = ["graph_arguments", "log_directory", "resolve_graph", "run_session"]
+
+LAUNCH_FILE = "eval"
+HURRY_S = 1.5
+"""After an interrupt, how long processes may take to end by themselves [s]."""
+
+READY_S = 60.0
+"""Longest wait for the graph [s]; it takes a few seconds."""
+
+
+def graph_arguments(plan: Plan) -> dict[str, str]:
+    """Return the launch arguments of a plan's graph."""
+    width, height = (plan.cameras[0].width, plan.cameras[0].height) if plan.cameras else (640, 360)
+    return {
+        "backend": plan.backend,
+        "policy": plan.policies[0],
+        "operator": plan.operator,
+        "cameras": str(len(plan.cameras)),
+        "camera_width": str(width),
+        "camera_height": str(height),
+        "control_hz": repr(plan.control_hz),
+        "mode": plan.mode,
+        **plan.launch,
+    }
+
+
+def resolve_graph(plan: Plan) -> Resolved:
+    """Return what the graph of a plan starts.
+
+    Raises:
+        ConfigError: A launch argument does not exist or is malformed; names it.
+    """
+    from assay_bringup.launch.resolve import resolve
+
+    return resolve(LAUNCH_FILE, graph_arguments(plan))
+
+
+def log_directory(session_id: str) -> Path:
+    """Return where the graph's processes log; outside the session, since they write until after it is sealed."""
+    state = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
+    return Path(state) / "assay" / "log" / session_id
+
+
+def run_session(plan: Plan, prepare: Callable[[], Job], *, attach: bool, as_json: bool) -> int:
+    """Run a session and return the exit code of the process.
+
+    Args:
+        plan: Its plan.
+        prepare: Makes the session directory, once the graph's own checks have passed.
+        attach: Use the graph of this ROS domain instead of starting one.
+        as_json: Print the summary as one JSON object, and nothing else on standard output.
+
+    Raises:
+        ConfigError: Nothing was started.
+        RigFault: The graph did not come up.
+    """
+    with Stop() as stop:
+        try:
+            with _graph(plan, stop, attach=attach) as (graph, ready):
+                job = prepare()
+                watch = Watch(stop, None if graph is None else graph.dead)
+                complain(f"session {job.directory}: {len(job.pending)} of {len(plan.entries)} trials to run")
+                return _run(job, watch, ready, as_json=as_json, logs=None if graph is None else graph.log_dir)
+        except Interrupted as interrupt:
+            complain(str(interrupt))
+            return INTERRUPTED
+
+
+def _run(job: Job, watch: Watch, ready: Callable[[], None], *, as_json: bool, logs: Path | None) -> int:
+    progress = Progress(len(job.plan.entries), len(job.finished))
+    try:
+        ready()
+        end, derived = run_job(job, watch, progress)
+    finally:
+        progress.close()
+    if derived is not None:
+        _report(derived.summary, unvalidated_instances(job.plan), as_json=as_json)
+    for line in closing_words(job, end, derived):
+        complain(line)
+    code = exit_code(end, derived)
+    if logs is not None and code not in (0, INTERRUPTED):
+        complain(f"logs of the graph: {logs}")
+    return code
+
+
+def _report(summary: Any, unvalidated: int, *, as_json: bool) -> None:
+    from assay_bridge.summary import notes, table
+
+    with contextlib.suppress(BrokenPipeError):
+        if as_json:
+            say(json.dumps(summary, ensure_ascii=False))
+        else:
+            page(table(summary))
+            say()
+            for line in notes(summary, unvalidated):
+                say(line)
+        sys.stdout.flush()
+
+
+@contextlib.contextmanager
+def _graph(plan: Plan, stop: Stop, *, attach: bool) -> Iterator[tuple[GraphProcesses | None, Callable[[], None]]]:
+    """Yield the running graph, and what waits until it is ready; None when attached."""
+    named = from_environment()
+    if attach:
+        os.environ["ROS_DOMAIN_ID"] = str(named.number if named is not None else 0)
+        yield None, lambda: None
+        return
+    resolved = resolve_graph(plan)
+    with named or claim() as domain:
+        os.environ["ROS_DOMAIN_ID"] = str(domain.number)
+
+        from assay_bringup.launch.processes import GraphProcesses
+
+        graph = GraphProcesses.start(
+            resolved, env={"ROS_DOMAIN_ID": str(domain.number)}, log_dir=log_directory(plan.session_id)
+        )
+        complain(f"starting {len(resolved.processes)} processes in ROS domain {domain.number}")
+        try:
+            yield graph, lambda: _wait_ready(graph, stop)
+        finally:
+            _take_down(graph, stop)
+
+
+def _wait_ready(graph: GraphProcesses, stop: Stop) -> None:
+    begun = time.monotonic()
+
+    import assay_bridge.client  # noqa: F401 - takes half a second, which the graph's processes need anyway
+
+    graph.wait_ready(READY_S, lambda _state: stop.check())
+    stop.check()
+    complain(f"graph ready after {time.monotonic() - begun:.1f} s")
+
+
+def _take_down(graph: GraphProcesses, stop: Stop) -> None:
+    """End every process of the graph; within a few seconds when the user waits for it."""
+    hurry = threading.Timer(HURRY_S, graph.stop, kwargs={"now": True})
+    hurry.daemon = True
+    if stop.requested:
+        hurry.start()
+    try:
+        graph.stop()
+    except Interrupted:
+        graph.stop(now=True)
+    finally:
+        hurry.cancel()

@@ -1,0 +1,34 @@
+"""`assay eval TASK...`: run tasks with a policy and print success rates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay_cli.console import complain
+from assay_cli.eval_options import parse_eval
+
+__all__ = ["main"]
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run a session; see `assay_bridge.exit_codes` for what comes back."""
+    options, run = parse_eval(argv)
+
+    from assay_benchmarks.catalog import colliding_entry_points
+    from assay_bridge.planning import make_plan, session_directory
+    from assay_bridge.preflight import bytes_needed, check_directory, check_disk, create_session
+    from assay_bridge.running import Job
+    from assay_cli.host import run_session
+
+    plan = make_plan(options)
+    directory = session_directory(run.session, plan.session_id)
+    check_directory(directory)
+    check_disk(directory, bytes_needed(plan))
+    for line in colliding_entry_points():
+        complain(f"warning: {line}")
+
+    def prepare() -> Job:
+        digest = create_session(directory, plan)
+        return Job(plan, directory, digest, tuple((entry, 0) for entry in plan.entries), fresh=True)
+
+    return run_session(plan, prepare, attach=run.attach, as_json=run.json)

@@ -1,0 +1,33 @@
+"""`assay resume SESSION`: go on with a session that stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay_cli.console import Parser
+
+__all__ = ["main"]
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run what is pending of a session."""
+    parser = Parser("resume", "Go on with a session after an interruption, a fault or a power cut.")
+    parser.add_argument("session", metavar="SESSION", help="a session directory, or the name of one under sessions/")
+    parser.add_argument("--attach", action="store_true", help="use the graph that runs in this ROS domain")
+    parser.add_argument("--json", action="store_true", help="print the summary as one JSON object")
+    asked = parser.parse_args(list(argv))
+
+    from assay_bridge.preflight import check_disk
+    from assay_bridge.running import Job
+    from assay_bridge.sessions import check_resumable, find_session
+    from assay_cli.host import run_session
+
+    found = check_resumable(find_session(asked.session))
+    check_disk(found.directory, 0)
+
+    def prepare() -> Job:
+        return Job(
+            found.plan, found.directory, found.plan_hash, found.pending, found.finished, resume=found.has_journal
+        )
+
+    return run_session(found.plan, prepare, attach=asked.attach, as_json=asked.json)
