@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
 from assay_core.errors import ConfigError
 from assay_core.files import sync_directory, write_atomically
-from assay_core.plan import PLAN_FILE, Plan, plan_hash
+from assay_core.plan import PLAN_FILE, Plan, PlanEntry, plan_hash
 
 __all__ = ["bytes_needed", "check_directory", "check_disk", "create_session", "discard_session"]
 
@@ -24,10 +25,18 @@ _RESERVE_BYTES = 64 * 1024 * 1024
 _MIB = 1024 * 1024
 
 
-def bytes_needed(plan: Plan) -> int:
-    """Return the disk space that a session may take, generously estimated [bytes]."""
+def bytes_needed(plan: Plan, entries: Iterable[PlanEntry] | None = None) -> int:
+    """Return the disk space that a session may take, generously estimated [bytes].
+
+    Args:
+        plan: Its plan.
+        entries: What is still to run; None means all.
+    """
     pictures = sum(camera.width * camera.height * _JPEG_BYTES_PER_PIXEL for camera in plan.cameras)
-    trials = sum(_RECORD_BYTES + pictures + entry.max_steps * _STEP_BYTES for entry in plan.entries)
+    trials = sum(
+        _RECORD_BYTES + pictures + entry.max_steps * _STEP_BYTES
+        for entry in (plan.entries if entries is None else entries)
+    )
     return int(trials) + _RESERVE_BYTES
 
 

@@ -17,13 +17,13 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print the summary as one JSON object")
     asked = parser.parse_args(list(argv))
 
-    from assay_bridge.preflight import check_disk
+    from assay_bridge.preflight import bytes_needed, check_disk
     from assay_bridge.running import Job
     from assay_bridge.sessions import check_resumable, find_session
     from assay_cli.host import run_session
 
     found = check_resumable(find_session(asked.session))
-    check_disk(found.directory, 0)
+    check_disk(found.directory, bytes_needed(found.plan, (entry for entry, _ in found.pending)))
 
     def prepare() -> Job:
         return Job(
