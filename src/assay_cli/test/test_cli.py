@@ -1,0 +1,161 @@
+"""The command line: exit codes, one-line errors, and nothing imported before it is needed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from assay_cli.__main__ import VERBS, main
+from assay_cli.eval_options import parse_eval
+from assay_core.errors import ConfigError
+
+
+def run(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str, str]:
+    code = main(list(argv))
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_help_names_every_verb(capsys: pytest.CaptureFixture[str]) -> None:
+    for argv in ([], ["--help"], ["-h"]):
+        code, out, _ = run(capsys, *argv)
+        assert code == 0
+        assert all(f"  {verb}" in out for verb in VERBS)
+
+
+@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb != "launch"])
+def test_every_verb_explains_itself(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, verb, "--help")
+    assert code == 0
+    assert out.startswith(f"usage: assay {verb}")
+
+
+def test_help_and_mistakes_need_neither_ros_nor_the_framework() -> None:
+    script = (
+        "import sys\n"
+        "from assay_cli.__main__ import main\n"
+        "main(['--help']); main(['evl']); main(['eval', '--help']); main(['eval', 'x', '--polcy', 'y'])\n"
+        "heavy = {'rclpy', 'inspect_robots', 'numpy', 'assay_benchmarks', 'rich', 'cv2'} & set(sys.modules)\n"
+        "print('HEAVY', sorted(heavy))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.splitlines()[-1] == "HEAVY []"
+
+
+MISTAKES = {
+    "verb": (["evl"], r"unknown verb 'evl'"),
+    "option": (["eval", "kitchenbench", "--polcy", "x"], "unknown assay eval option '--polcy'"),
+    "no task": (["eval"], "the following arguments are required: TASK"),
+    "task": (["eval", "kitchenbnch"], "did you mean kitchenbench"),
+    "policy": (["eval", "kitchenbench", "--policy", "scriptd"], "did you mean scripted"),
+    "backend": (["eval", "kitchenbench", "--backend", "mok"], "did you mean mock"),
+    "operator": (["eval", "kitchenbench", "--operator", "atuo"], "did you mean auto"),
+    "instance": (["eval", "pour_pasta/full-bx"], "did you mean pour_pasta/full-box"),
+    "epochs": (
+        ["eval", "kitchenbench", "--epochs", "-1"],
+        "--epochs: expected a whole number from 1 to 100000, got '-1'",
+    ),
+    "epochs text": (["eval", "kitchenbench", "--epochs", "five"], "got 'five'"),
+    "seed": (["eval", "kitchenbench", "--seed", "-7"], "--seed: expected a whole number from 0"),
+    "seed text": (["eval", "kitchenbench", "--seed", "0x10"], "got '0x10'"),
+    "cameras": (["eval", "kitchenbench", "--cameras", "4"], "--cameras: expected a whole number from 0 to 3"),
+    "camera size": (["eval", "kitchenbench", "--camera-size", "big"], "expected WIDTHxHEIGHT"),
+    "noise": (["eval", "kitchenbench", "--noise", "-2"], "--noise: expected a number from 0 to 255"),
+    "setting": (["eval", "kitchenbench", "--set", "noise=2"], "--set: expected KEY:=VALUE"),
+    "own option": (["eval", "kitchenbench", "--set", "policy:=x"], "expected the option --policy"),
+    "twice": (["eval", "kitchenbench", "a:=1", "--set", "a:=2"], "expected each argument once"),
+    "kind": (["list", "sesions"], "did you mean sessions"),
+    "bench": (["bench", "stpe"], "did you mean step"),
+    "resume": (["resume", "no-such-session"], "expected a session directory"),
+    "show": (["show", "pour_pasta/full-bx"], "did you mean pour_pasta/full-box"),
+    "realize": (["realize", "pour_pasta/full-box", "--seed", "-1"], "--seed: expected a whole number"),
+    "realize instance": (["realize", "nothing"], "unknown instance 'nothing'"),
+    "too much": (["realize", "pour_pasta/full-box", "extra"], "expected no further argument, got 'extra'"),
+}
+
+
+@pytest.mark.parametrize("name", list(MISTAKES))
+def test_mistakes_get_one_line_and_exit_code_2(
+    name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    argv, message = MISTAKES[name]
+    code, out, err = run(capsys, *argv)
+    assert code == 2
+    assert out == ""
+    assert err.startswith("error: ")
+    assert len(err.strip().splitlines()) == 1
+    assert message in err
+    assert list(tmp_path.iterdir()) == [], "something was created for a request that was refused"
+
+
+def test_an_existing_session_directory_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, _, err = run(capsys, "eval", "pour_pasta/full-box", "--session", str(tmp_path))
+    assert code == 2
+    assert "expected a directory that does not exist yet" in err
+
+
+def test_realize_prints_the_documented_json(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, "realize", "pour_pasta/full-box", "--seed", "3")
+    assert (code, err) == (0, "")
+    assert list(json.loads(out)) == ["instance_id", "seed", "instruction", "values", "setup_lines"]
+    assert run(capsys, "realize", "pour_pasta/full-box", "--seed", "3")[1] == out
+
+
+def test_lists_are_json_when_asked(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for kind in ("tasks", "policies", "backends", "sessions"):
+        code, out, _ = run(capsys, "list", kind, "--json")
+        assert code == 0
+        json.loads(out)
+    assert "inspect:kitchen_noop" in json.loads(run(capsys, "list", "policies", "--json")[1])
+
+
+def test_list_and_show_are_for_people_otherwise(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "kitchenbench/pour_pasta" in run(capsys, "list", "tasks")[1]
+    assert "pour the dry pasta" in run(capsys, "show", "pour_pasta/full-box")[1]
+
+
+def test_a_reader_that_has_seen_enough_is_no_error() -> None:
+    program = f"{sys.executable} -m assay_cli list policies | true"
+    done = subprocess.run(["bash", "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    assert "Traceback" not in done.stderr
+    assert "BrokenPipe" not in done.stderr
+
+
+def test_a_defect_is_reported_without_a_traceback(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_argv: list[str]) -> int:
+        raise ZeroDivisionError("oops")
+
+    monkeypatch.setattr("assay_cli.verbs.show.main", broken)
+    code, _, err = run(capsys, "show", "x")
+    assert code == 1
+    assert err.startswith("error: internal: ZeroDivisionError: oops. fix: report it with ")
+    path = Path(err.rsplit(" ", 1)[1].strip())
+    assert "ZeroDivisionError" in path.read_text()
+    path.unlink()
+
+
+def test_options_become_a_request() -> None:
+    options, ran = parse_eval(
+        ["kitchenbench", "control_hz:=20", "--policy", "random", "--epochs", "2", "--seed", "9", "--cameras", "1"]
+        + ["--camera-size", "320x240", "--noise", "1.5", "--session", "x", "--json", "--set", "label:=blue"]
+    )
+    assert options.tasks == ("kitchenbench",)
+    assert (options.policy, options.epochs, options.seed, options.cameras) == ("random", 2, 9, 1)
+    assert (options.camera_width, options.camera_height, options.control_hz) == (320, 240, 20.0)
+    assert options.launch == {"noise": "1.5", "label": "blue"}
+    assert (ran.session, ran.json, ran.attach) == (Path("x"), True, False)
+
+
+def test_a_malformed_rate_is_named() -> None:
+    with pytest.raises(ConfigError, match=r"control_hz: expected a number from 0.1 to 1000, got 'fast'"):
+        parse_eval(["kitchenbench", "control_hz:=fast"])
