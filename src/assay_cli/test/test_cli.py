@@ -145,10 +145,11 @@ def test_a_defect_is_reported_without_a_traceback(
 
 
 def test_options_become_a_request() -> None:
-    options, ran = parse_eval(
-        ["kitchenbench", "control_hz:=20", "--policy", "random", "--epochs", "2", "--seed", "9", "--cameras", "1"]
-        + ["--camera-size", "320x240", "--noise", "1.5", "--session", "x", "--json", "--set", "label:=blue"]
+    words = (
+        "kitchenbench control_hz:=20 --policy random --epochs 2 --seed 9 --cameras 1 --camera-size 320x240 "
+        "--noise 1.5 --session x --json --set label:=blue"
     )
+    options, ran = parse_eval(words.split())
     assert options.tasks == ("kitchenbench",)
     assert (options.policy, options.epochs, options.seed, options.cameras) == ("random", 2, 9, 1)
     assert (options.camera_width, options.camera_height, options.control_hz) == (320, 240, 20.0)
