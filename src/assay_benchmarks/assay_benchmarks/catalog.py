@@ -23,6 +23,7 @@ from assay_benchmarks.specs import (
     TASK_KEYS,
     UnknownInstanceError,
     instance_by_id,
+    load_task,
 )
 from assay_core.errors import ConfigError, DataError, unknown_name
 from assay_core.instances import TaskInstance
@@ -49,6 +50,7 @@ __all__ = [
     "suites",
     "task_names",
     "task_version",
+    "warm_up",
 ]
 
 _PREFIX = "kitchenbench/"
@@ -230,6 +232,15 @@ def blueprint_of(realization: TrialRealization) -> SceneBlueprint | None:
             fix="use the release of Assay that made it",
         )
     return blueprint
+
+
+def warm_up() -> None:
+    """Read every task file and import what blueprints need; for a node's configuration, not for its first trial."""
+    import assay_benchmarks.blueprint
+    import assay_benchmarks.layout  # noqa: F401
+
+    for key in TASK_KEYS:
+        load_task(key)
 
 
 def colliding_entry_points() -> tuple[str, ...]:

@@ -351,7 +351,9 @@ def _unknown(path: YamlPath, what: str, name: str, known: Iterable[str], of: str
     valid = sorted(known)
     near = difflib.get_close_matches(name, valid, n=2, cutoff=0.5)
     fix = f"did you mean {' or '.join(near)}?" if near else f"choose one of these, or declare '{name}'"
-    return Problem(path, f"unknown {what} '{name}'", f"a {of} ({', '.join(valid) or 'none declared'})", "", fix)
+    article = "an" if of[0] in "aeiou" else "a"
+    expected = f"{article} {of} ({', '.join(valid) or 'none declared'})"
+    return Problem(path, f"unknown {what} '{name}'", expected, "", fix)
 
 
 def _undeclared(path: YamlPath, name: str, setup: Mapping[str, object], static: Mapping[str, object]) -> Problem:

@@ -7,6 +7,7 @@ problem carries the path of the offending node, from which the loader takes the 
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -114,47 +115,50 @@ class Problem:
     fix: str
 
 
-def shape_problems(error: ValidationError) -> list[Problem]:
-    """Return what pydantic found, one problem per place, in the words of a task file."""
-    problems: dict[YamlPath, Problem] = {}
+def shape_problems(error: ValidationError, lines: Mapping[YamlPath, int]) -> list[Problem]:
+    """Return what pydantic found, one problem per place, in the words of a task file.
+
+    Args:
+        error: From validating the document.
+        lines: Line of every node, which tells the document's own keys from those that pydantic adds to a location
+            for the branches of a union.
+    """
+    found: dict[YamlPath, list[Any]] = {}
     for item in error.errors():
-        path = _yaml_path(item["loc"])
-        if path not in problems:
-            problems[path] = _problem(path, item)
-    return list(problems.values())
+        path: YamlPath = ()
+        for index, part in enumerate(item["loc"]):
+            missing = item["type"] == "missing" and index == len(item["loc"]) - 1
+            if missing or (*path, part) in lines:
+                path = (*path, part)
+        found.setdefault(path, []).append(item)
+    return [_problem(path, items) for path, items in found.items()]
 
 
-def _yaml_path(loc: tuple[int | str, ...]) -> YamlPath:
-    """Drop the parts that pydantic adds for the branches of a union and for keys."""
-    path: list[int | str] = []
-    for part in loc:
-        if isinstance(part, str) and (part == "[key]" or part in _BRANCHES or "[" in part):
-            continue
-        path.append(part)
-    return tuple(path)
-
-
-_BRANCHES = {"int", "float", "str", "bool"}
-
-
-def _problem(path: YamlPath, item: Any) -> Problem:
-    name = str(path[-1]) if path else "file"
-    context, given = item.get("ctx", {}), item.get("input")
-    subject = f"'{name}'" if isinstance(path[-1] if path else "", str) else f"item {name}"
+def _problem(path: YamlPath, items: list[Any]) -> Problem:
+    item, name = items[0], str(path[-1]) if path else ""
     if item["type"] == "extra_forbidden":
-        valid = list(_model_at(path[:-1]).model_fields)
-        valid = ["schema" if key == "schema_version" else key for key in valid]
+        valid = ["schema" if key == "schema_version" else key for key in _model_at(path[:-1]).model_fields]
         near = difflib.get_close_matches(name, valid, n=1, cutoff=0.5)
         fix = f"did you mean '{near[0]}'?" if near else "remove it"
         return Problem(path, f"unknown key '{name}'", f"one of {', '.join(valid)}", name, fix)
     if item["type"] == "missing":
         return Problem(path, f"missing key '{name}'", f"'{name}' here", "nothing", f"add '{name}:'")
-    expected = _EXPECTED.get(item["type"], str(item["msg"]))
-    if context:
-        expected = expected.format_map({key: str(value) for key, value in context.items()})
     if name in _FIELD_HELP:
         expected = _FIELD_HELP[name]
-    return Problem(path, subject, expected, _shown(given), f"correct {subject}")
+    elif len(items) > 1:
+        expected = "a number or text"
+    else:
+        context = {key: str(value) for key, value in item.get("ctx", {}).items()}
+        expected = _EXPECTED.get(item["type"], str(item["msg"])).format_map(context)
+    return Problem(path, _subject(path), expected, _shown(item.get("input")), "correct it")
+
+
+def _subject(path: YamlPath) -> str:
+    if not path:
+        return "file"
+    if isinstance(path[-1], int):
+        return f"item {path[-1] + 1} of '{path[-2]}'"
+    return f"'{path[-1]}'"
 
 
 def _shown(value: Any) -> str:

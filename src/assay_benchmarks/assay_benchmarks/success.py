@@ -2,7 +2,7 @@
 
 A simulator, or a rig that tracks poses, answers the questions of `WorldState`; the criteria are arithmetic on the
 answers. Thresholds are part of the simulation contract and are listed in `kinds`. What the criteria are known not to
-notice is told by `assay_benchmarks.diagnostics` and docs/concepts.md, and left as it is: changing a threshold would
+notice is told by `assay_benchmarks.diagnostics` and docs/kitchenbench.md, and left as it is: changing a threshold would
 make results incomparable.
 
 Source: KitchenBench 0.6.0's criteria, contract version 1; see docs/sources.md.

@@ -51,7 +51,7 @@ def _read(path: str | Path) -> tuple[TaskFile | None, list[str]]:
     try:
         task = TaskFile.model_validate(document.data)
     except ValidationError as error:
-        return None, _lines(document, shape_problems(error))
+        return None, _lines(document, shape_problems(error, document.lines))
     problems = contradictions(task)
     if Path(path).stem != task.task:
         fix = "rename the file or the task"
