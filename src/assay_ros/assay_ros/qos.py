@@ -9,7 +9,7 @@ from __future__ import annotations
 from rclpy.duration import Duration
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 
-__all__ = ["COMMAND", "COMMAND_LIFESPAN_S", "COMMAND_LOCKSTEP", "EVENT", "LATCHED", "SENSOR", "SENSOR_DEPTH"]
+__all__ = ["COMMAND", "COMMAND_LIFESPAN_S", "COMMAND_LOCKSTEP", "EVENT", "LATCHED", "LOG", "SENSOR", "SENSOR_DEPTH"]
 
 SENSOR_DEPTH = 5
 COMMAND_LIFESPAN_S = 0.25
@@ -42,3 +42,6 @@ LATCHED = _profile(1, DurabilityPolicy.TRANSIENT_LOCAL)
 
 EVENT = _profile(100, DurabilityPolicy.VOLATILE)
 """Things that happen once and must not be lost."""
+
+LOG = _profile(100, DurabilityPolicy.TRANSIENT_LOCAL)
+"""Log messages (/rosout): what was said shortly before is heard too."""

@@ -1,0 +1,172 @@
+"""`./assay launch NAME_OR_FILE key:=value...`: runs a launch file as `ros2 launch` does, where that is not installed.
+
+Everything that can be wrong with the file and its arguments is found before any process starts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+
+from assay_bringup.launch.locate import launch_files
+from assay_bringup.launch.model import Resolved
+from assay_bringup.launch.processes import End, GraphProcesses
+from assay_bringup.launch.resolve import declared_arguments, parse_arguments, resolve
+from assay_core.errors import AssayError, ConfigError
+
+__all__ = ["main"]
+
+DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
+
+_SHOWN = {"screen": ("stdout", "stderr"), "both": ("stdout", "stderr"), "full": ("stdout", "stderr")}
+"""Streams that each value of ``output`` shows; ``log`` and ``own_log`` show stderr, everything is in the logs."""
+
+_WAKE_S = 0.5
+"""Longest time until the main thread looks at a signal that came between two waits [s]."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the verb; return 0 done, 1 a process failed, 2 usage or configuration, 130 interrupted.
+
+    Where a process with ``on_exit: shutdown`` ended with an exit code of its own, that code is returned.
+    """
+    parser = _parser()
+    options = parser.parse_args(argv)
+    try:
+        if options.file is None:
+            for name, path in launch_files(os.environ).items():
+                sys.stdout.write(f"{name}\t{path}\n")
+            return DONE
+        arguments = parse_arguments(options.arguments)
+        if options.show_args:
+            return _show_arguments(options.file, arguments)
+        resolved = resolve(options.file, arguments)
+        if options.print:
+            sys.stdout.write(json.dumps(resolved.to_json(), indent=2) + "\n")
+            return DONE
+        return _run(resolved, options.log_dir)
+    except ConfigError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return USAGE
+    except AssayError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return FAILED
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="assay launch",
+        description="Start the processes of a launch file. Ctrl-C ends them, a second one at once.",
+        epilog="Without a file: list those of this workspace.",
+    )
+    parser.add_argument("file", nargs="?", metavar="NAME_OR_FILE", help="a launch file, or the name of one of ours")
+    parser.add_argument("arguments", nargs="*", metavar="key:=value", help="launch arguments, see --show-args")
+    parser.add_argument("--print", action="store_true", help="print the resolved processes as JSON, start nothing")
+    parser.add_argument("--show-args", action="store_true", help="list the launch arguments, start nothing")
+    parser.add_argument(
+        "--log-dir", metavar="DIR", help="directory for logs (default: below ROS_LOG_DIR or ~/.ros/log)"
+    )
+    return parser
+
+
+def _show_arguments(file: str, arguments: dict[str, str]) -> int:
+    for argument in declared_arguments(file, arguments):
+        default = "required" if argument.default is None else f"default: {argument.default!r}"
+        choices = f" One of: {', '.join(argument.choices)}." if argument.choices else ""
+        sys.stdout.write(f"{argument.name}:=  {argument.description}{choices} ({default})\n")
+    return DONE
+
+
+class _Interrupt:
+    """Remembers signals; the second one hurries the stop."""
+
+    def __init__(self) -> None:
+        self.seen = threading.Event()
+        self.graph: GraphProcesses | None = None
+        self._before = {
+            signum: signal.signal(signum, self._on_signal) for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        }
+
+    def restore(self) -> None:
+        for signum, handler in self._before.items():
+            signal.signal(signum, handler)
+
+    def _on_signal(self, _signum: int, _frame: FrameType | None) -> None:
+        if self.seen.is_set() and self.graph is not None:
+            self.graph.hurry()
+        self.seen.set()
+
+
+def _run(resolved: Resolved, log_dir: str | None) -> int:
+    """Start the processes, wait for an end, stop them, and say what happened."""
+    outputs = {process.label: _SHOWN.get(process.output, ("stderr",)) for process in resolved.processes}
+    writing = threading.Lock()
+
+    def echo(label: str, line: str, stream: str) -> None:
+        if stream in outputs[label]:
+            _say(f"[{label}] {line}", writing)
+
+    directory = Path(log_dir) if log_dir else _default_log_dir()
+    interrupt = _Interrupt()
+    try:
+        graph = GraphProcesses.start(resolved, log_dir=directory, echo=echo, clients=0)
+        interrupt.graph = graph
+        try:
+            for message in resolved.messages:
+                _say(message, writing)
+            _say(f"logs: {directory}", writing)
+            for label, pid in graph.running().items():
+                _say(f"[{label}] started, pid {pid}", writing)
+            cause = _watch(graph, interrupt, writing)
+        finally:
+            ends = graph.stop()
+    finally:
+        interrupt.restore()
+    for end in ends:
+        if end.stopped and (end.escalated or end.returncode > 0):
+            _say(f"[{end.label}] {end.message}" + (f" after {end.escalated}" if end.escalated else ""), writing)
+    if cause is not None and cause.returncode > 0:
+        return cause.returncode
+    if any(end.returncode != 0 for end in ends if not end.stopped) or any(end.escalated for end in ends):
+        return FAILED
+    return INTERRUPTED if cause is None and interrupt.seen.is_set() else DONE
+
+
+def _watch(graph: GraphProcesses, interrupt: _Interrupt, writing: threading.Lock) -> End | None:
+    """Report ends until a signal comes, nothing runs any more, or one ends that takes the rest along (returned)."""
+    reported = 0
+    ending = {process.label for process in graph.resolved.processes if process.on_exit == "shutdown"}
+    while not interrupt.seen.is_set():
+        ends = graph.ends()
+        for end in ends[reported:]:
+            _say(f"[{end.label}] {end.message}", writing)
+            if end.label in ending and end.label not in graph.running() and not graph.restarting(end.label):
+                return end
+        reported = len(ends)
+        if graph.finished():
+            return None
+        graph.wait_change(len(ends), _WAKE_S)
+    return None
+
+
+def _say(line: str, writing: threading.Lock) -> None:
+    with writing:
+        sys.stderr.write(line + "\n")
+        sys.stderr.flush()
+
+
+def _default_log_dir() -> Path:
+    base = os.environ.get("ROS_LOG_DIR") or str(Path("~/.ros/log").expanduser())
+    return Path(base) / f"{time.strftime('%Y-%m-%d-%H-%M-%S')}-{os.getpid()}"
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
