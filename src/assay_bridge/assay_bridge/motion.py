@@ -27,8 +27,8 @@ from assay_ros import qos
 
 __all__ = ["LockstepMotion", "Motion", "PacedMotion", "nodes_on_graph", "seconds"]
 
-RESEND_FRACTION = 0.2
-"""Commands are sent again after this fraction of the step's deadline, and again at every further one."""
+RESEND_FRACTION, RESEND_S = 0.1, 0.5
+"""Commands are sent again after this fraction of the step's deadline but at most that many seconds, again and again."""
 
 
 def seconds(ns: int) -> str:
@@ -186,7 +186,7 @@ class LockstepMotion(Motion):
         deadline_s = self.config.step_s
         if missing:
             start = time.monotonic()
-            resend_s = deadline_s * RESEND_FRACTION
+            resend_s = min(deadline_s * RESEND_FRACTION, RESEND_S)
             next_resend = start + resend_s
             while missing:
                 spin()
