@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import cv2
 import numpy as np
 import numpy.typing as npt
-from assay_core.rig import ARM_DIM, ARMS
 
+from assay_core.rig import ARM_DIM, ARMS
 from assay_sim.camera_model import CameraModel
 from assay_sim.kinematics import BASES_M, STROKE_M, arm_poses
 
@@ -31,15 +31,15 @@ POINTS = 14
 
 _GRAPHITE, _STEEL, _BLACK, _ORANGE = (66, 70, 80), (192, 196, 203), (24, 25, 29), (236, 132, 44)
 _SHINE, _BRIGHT, _FINGER = (124, 130, 144), (236, 238, 242), (224, 92, 38)
-# From, to, radius at both ends [m], body, strip of light, whether an outline sets it off.
+# From, to, radius at both ends [m], body, strip of light, whether an outline sets it off, smooth edges.
 _BARS = (
-    (_SHOULDER, _ELBOW, 0.033, 0.027, _STEEL, _BRIGHT, True),
-    (_ELBOW, _WRIST, 0.027, 0.023, _STEEL, _BRIGHT, True),
-    (_WRIST, _ROLL, 0.023, 0.023, _GRAPHITE, _SHINE, False),
-    (_ROLL, _MOUNT, 0.023, 0.020, _GRAPHITE, _SHINE, False),
-    (_PALM_L, _PALM_R, 0.017, 0.017, _GRAPHITE, _SHINE, False),
-    (_KNUCKLE_L, _TIP_L, 0.010, 0.007, _FINGER, None, False),
-    (_KNUCKLE_R, _TIP_R, 0.010, 0.007, _FINGER, None, False),
+    (_SHOULDER, _ELBOW, 0.033, 0.027, _STEEL, _BRIGHT, True, False),
+    (_ELBOW, _WRIST, 0.027, 0.023, _STEEL, _BRIGHT, True, False),
+    (_WRIST, _ROLL, 0.023, 0.023, _GRAPHITE, None, False, False),
+    (_ROLL, _MOUNT, 0.023, 0.020, _GRAPHITE, _SHINE, False, False),
+    (_PALM_L, _PALM_R, 0.017, 0.017, _GRAPHITE, None, False, True),
+    (_KNUCKLE_L, _TIP_L, 0.010, 0.007, _FINGER, None, False, True),
+    (_KNUCKLE_R, _TIP_R, 0.010, 0.007, _FINGER, None, False, True),
 )
 # Motor covers: drawn before the bar of this index, at this point, with this radius [m].
 _COVERS = {1: (_ELBOW, 0.033), 2: (_WRIST, 0.028), 0: (_SHOULDER, 0.038)}
@@ -133,9 +133,7 @@ class ArmPainter:
         fixed = np.rint(corners).astype(np.int32, order="C")
         centres = np.rint(pixels * 16.0).astype(np.int64).reshape(len(self._cameras), -1, 2).tolist()
         sizes = scale.reshape(len(self._cameras), -1).tolist()
-        return [
-            Strokes(fixed[k], centres[k], sizes[k]) if seen[k] else None for k in range(len(self._cameras))
-        ]
+        return [Strokes(fixed[k], centres[k], sizes[k]) if seen[k] else None for k in range(len(self._cameras))]
 
     def draw(self, camera: int, picture: Image, strokes: Strokes | None) -> list[Box]:
         """Draw both arms into one camera's picture, in place, and return the rectangles that they cover."""
@@ -148,13 +146,13 @@ class ArmPainter:
         fill, circle = cv2.fillConvexPoly, cv2.circle
         corners = strokes.corners[arm]
         first = arm * POINTS
-        for index, (_, _, _, _, color, light, outlined) in enumerate(_BARS):
+        for index, (_, _, _, _, color, light, outlined, smooth) in enumerate(_BARS):
             bar = corners[index]
             if outlined:
                 fill(picture, bar[0], _BLACK, cv2.LINE_AA, 4)
                 fill(picture, bar[1], color, cv2.LINE_8, 4)
             else:
-                fill(picture, bar[1], color, cv2.LINE_AA, 4)
+                fill(picture, bar[1], color, cv2.LINE_AA if smooth else cv2.LINE_8, 4)
             if light is not None:
                 fill(picture, bar[2], light, cv2.LINE_8, 4)
             cover = _COVERS.get(index)

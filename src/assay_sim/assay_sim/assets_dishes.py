@@ -6,6 +6,9 @@ Every builder takes the true outer size in metres (width x, length y, height z) 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+
+import numpy as np
 
 from assay_sim.mesh import Color, Mesh, MeshBuilder, circle
 
@@ -48,7 +51,7 @@ def bowl(size: Size, variant: int) -> Mesh:
     """Return a deep bowl with a coloured outside, a band under the rim and a pale inside."""
     r, h = size[0] / 2, size[2]
     outside, inside, accent = _GLAZES[variant % len(_GLAZES)]
-    dim = tuple(c * 0.90 for c in inside)
+    dim: Color = (inside[0] * 0.90, inside[1] * 0.90, inside[2] * 0.90)
     m = MeshBuilder(gloss=0.5)
     profile = [
         (r * 0.45, 0.0),
@@ -62,7 +65,7 @@ def bowl(size: Size, variant: int) -> Mesh:
         (0.0, h * 0.12),
     ]
     colors = [accent, outside, accent, inside, dim, inside, dim, inside]
-    m.lathe(profile, colors, segments=24, bias=[0, 0, 0, 0, 0.02, 0.04, 0.06, 0.08])  # type: ignore[list-item]
+    m.lathe(profile, colors, segments=24, bias=[0, 0, 0, 0, 0.02, 0.04, 0.06, 0.08])
     return m.build()
 
 
@@ -70,7 +73,7 @@ def cup(size: Size, variant: int) -> Mesh:
     """Return a mug: coloured walls with a stripe, a dark drink-free inside and a handle along +x."""
     r, h = size[0] / 2, size[2]
     outside, inside, accent = _GLAZES[variant % len(_GLAZES)]
-    shade = tuple(c * 0.62 for c in inside)
+    shade: Color = (inside[0] * 0.62, inside[1] * 0.62, inside[2] * 0.62)
     m = MeshBuilder(gloss=0.6)
     # The handle is part of the nominal width, so the body is a little narrower and shifted away from it.
     body, shift = r * 0.84, -r * 0.16
@@ -86,7 +89,11 @@ def cup(size: Size, variant: int) -> Mesh:
     ]
     colors = [outside, accent, outside, inside, inside, shade, shade]
     m.lathe(
-        profile, colors, segments=20, center=(shift, 0.0), bias=[0, 0, 0, 0, 0.02, 0.04, 0.06]  # type: ignore[arg-type]
+        profile,
+        colors,
+        segments=20,
+        center=(shift, 0.0),
+        bias=[0, 0, 0, 0, 0.02, 0.04, 0.06],
     )
     x = shift + body * 0.96
     path = [(x, 0, h * 0.80), (x + r * 0.26, 0, h * 0.76), (x + r * 0.26, 0, h * 0.34), (x, 0, h * 0.26)]
@@ -119,7 +126,12 @@ def pot(size: Size, variant: int) -> Mesh:
     for side in (-1.0, 1.0):
         x = side * body * 0.99
         tip = side * (r - 0.008)
-        path = [(x, -r * 0.28, h * 0.80), (tip, -r * 0.22, h * 0.84), (tip, r * 0.22, h * 0.84), (x, r * 0.28, h * 0.80)]
+        path = [
+            (x, -r * 0.28, h * 0.80),
+            (tip, -r * 0.22, h * 0.84),
+            (tip, r * 0.22, h * 0.84),
+            (x, r * 0.28, h * 0.80),
+        ]
         m.tube(path, 0.007, (36.0, 36.0, 40.0))
     return m.build()
 
@@ -142,7 +154,14 @@ def jar(size: Size, variant: int) -> Mesh:
         (r * 0.84, h * 0.82),
     ]
     m.lathe(profile, [preserve, preserve, line, label, line, preserve, glass], segments=22)
-    top = [(r * 0.90, h * 0.82), (r * 0.92, h * 0.97), (r * 0.86, h), (r * 0.66, h), (r * 0.58, h * 0.985), (0.0, h * 0.985)]
+    top = [
+        (r * 0.90, h * 0.82),
+        (r * 0.92, h * 0.97),
+        (r * 0.86, h),
+        (r * 0.66, h),
+        (r * 0.58, h * 0.985),
+        (0.0, h * 0.985),
+    ]
     m.lathe(top, [rim, gold, gold, rim, gold], segments=22, bias=[-0.01, -0.012, -0.012, -0.014, -0.016])
     return m.build()
 
@@ -167,7 +186,9 @@ def bottle(size: Size, variant: int) -> Mesh:
     ]
     m.lathe(profile, [green, green, line, label, line, green, light, green, green], segments=20)
     cap = [(r * 0.46, h * 0.90), (r * 0.46, h * 0.985), (r * 0.40, h), (r * 0.22, h), (0.0, h)]
-    m.lathe(cap, [(226.0, 226.0, 230.0), (246.0, 246.0, 248.0), (232.0, 232.0, 236.0), (205.0, 60.0, 52.0)], segments=16)
+    m.lathe(
+        cap, [(226.0, 226.0, 230.0), (246.0, 246.0, 248.0), (232.0, 232.0, 236.0), (205.0, 60.0, 52.0)], segments=16
+    )
     return m.build()
 
 
@@ -191,17 +212,27 @@ def measuring_cup(size: Size, variant: int) -> Mesh:
 
 
 def produce_item(size: Size, variant: int) -> Mesh:
-    """Return a ripe tomato with a green star of leaves."""
+    """Return a ripe tomato with a green star of leaves, or a cucumber when it is much longer than wide."""
     del variant
     r, h = size[0] / 2, size[2]
+    long = size[1] > 1.3 * size[0]
     m = MeshBuilder(gloss=0.9)
-    skin, deep = (206.0, 52.0, 38.0), (168.0, 34.0, 28.0)
+    skin, deep = ((74.0, 138.0, 62.0), (48.0, 104.0, 46.0)) if long else ((206.0, 52.0, 38.0), (168.0, 34.0, 28.0))
     steps = 9
     angles = [-math.pi / 2 + math.pi * k / steps for k in range(steps + 1)]
     profile = [(r * math.cos(a) + 1e-6, h * 0.47 * (1 + math.sin(a))) for a in angles]
-    m.lathe(profile, [deep, deep] + [skin] * (steps - 2), segments=22)
+    m.lathe(profile, [deep if long and k % 3 else skin if k > 1 else deep for k in range(steps)], segments=22)
+    if long:
+        return _stretched(m.build(), size[1] / size[0])
     star = circle(r * 0.42, 10)
     star[1::2] *= 0.42
     m.flat(star, h * 0.965, (58.0, 122.0, 48.0), bias=-0.02)
     m.flat(circle(r * 0.08, 6), h, (92.0, 140.0, 62.0), bias=-0.03)
     return m.build()
+
+
+def _stretched(mesh: Mesh, factor: float) -> Mesh:
+    """Return a mesh that is ``factor`` times as long along y."""
+    normals = mesh.normals * np.array([1.0, 1.0 / factor, 1.0])
+    normals /= np.linalg.norm(normals, axis=1)[:, None]
+    return replace(mesh, points=mesh.points * np.array([1.0, factor, 1.0]), normals=normals)

@@ -25,14 +25,20 @@ PIECES: dict[str, tuple[float, float, Color, int]] = {
 HEAP_RADIUS_M = 0.07
 
 
-def _piece(m: MeshBuilder, x: float, y: float, z: float, yaw: float, kind: str, shade: float, scale: float = 1.0) -> None:
+def _piece(
+    m: MeshBuilder, x: float, y: float, z: float, yaw: float, kind: str, shade: float, scale: float = 1.0
+) -> None:
     """Add one tube lying on its side: two rows of wall, a ridge of light and a dark opening."""
     diameter, length, color, _ = PIECES[kind]
     r, half = diameter / 2 * scale, length / 2 * scale
     u = np.array([math.cos(yaw), math.sin(yaw)])
     v = np.array([-u[1], u[0]])
     c = np.array([x, y])
-    lit: Color = (min(color[0] * shade * 1.10, 255), min(color[1] * shade * 1.10, 255), min(color[2] * shade * 1.14, 255))
+    lit: Color = (
+        min(color[0] * shade * 1.10, 255),
+        min(color[1] * shade * 1.10, 255),
+        min(color[2] * shade * 1.14, 255),
+    )
     dim: Color = (color[0] * shade * 0.74, color[1] * shade * 0.70, color[2] * shade * 0.62)
 
     def strip(a: float, b: float, ends: float, height: float, tint: Color, rank: float) -> None:
@@ -61,7 +67,10 @@ def heap(kind: str, depth: float, radius: float = HEAP_RADIUS_M) -> Mesh:
     m = MeshBuilder(gloss=0.15)
     shadow: Color = (color[0] * 0.62, color[1] * 0.56, color[2] * 0.46)
     m.lathe(
-        [(radius * 0.92, 0.0), (radius * 0.55, depth * 0.62), (0.0, depth * 0.7)], [shadow, shadow], segments=18, bias=[0.3, 0.3]
+        [(radius * 0.92, 0.0), (radius * 0.55, depth * 0.62), (0.0, depth * 0.7)],
+        [shadow, shadow],
+        segments=18,
+        bias=[0.3, 0.3],
     )
     _scatter(m, kind, radius, radius, lambda d: depth * max(0.0, 1.0 - d * d) * 0.8, rng)
     return m.build()

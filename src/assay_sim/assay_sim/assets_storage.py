@@ -17,12 +17,27 @@ def food_container(size: Size, variant: int) -> Mesh:
     del variant
     w, d, h = size
     m = MeshBuilder(gloss=0.6)
-    body, lid_side, lid_top, panel = (196.0, 214.0, 222.0), (30.0, 88.0, 152.0), (52.0, 120.0, 190.0), (84.0, 148.0, 210.0)
+    body, lid_side, lid_top, panel = (
+        (196.0, 214.0, 222.0),
+        (30.0, 88.0, 152.0),
+        (52.0, 120.0, 190.0),
+        (84.0, 148.0, 210.0),
+    )
     m.box((0.0, 0.0), (w * 0.92, d * 0.90), 0.0, h * 0.82, body, (178.0, 198.0, 208.0))
     m.box((0.0, 0.0), (w * 0.80, d * 0.92), h * 0.20, h * 0.34, body, (214.0, 150.0, 70.0))
     m.box((0.0, 0.0), (w * 0.97, d * 0.97), h * 0.80, h * 0.95, lid_top, lid_side)
-    m.flat([(-w * 0.36, -d * 0.32), (w * 0.36, -d * 0.32), (w * 0.36, d * 0.32), (-w * 0.36, d * 0.32)], h, panel, bias=-0.01)
-    m.flat([(-w * 0.30, -d * 0.24), (w * 0.30, -d * 0.24), (w * 0.30, d * 0.24), (-w * 0.30, d * 0.24)], h, lid_top, bias=-0.02)
+    m.flat(
+        [(-w * 0.36, -d * 0.32), (w * 0.36, -d * 0.32), (w * 0.36, d * 0.32), (-w * 0.36, d * 0.32)],
+        h,
+        panel,
+        bias=-0.01,
+    )
+    m.flat(
+        [(-w * 0.30, -d * 0.24), (w * 0.30, -d * 0.24), (w * 0.30, d * 0.24), (-w * 0.30, d * 0.24)],
+        h,
+        lid_top,
+        bias=-0.02,
+    )
     for side in (-1.0, 1.0):
         m.box((side * w * 0.485, 0.0), (w * 0.03, d * 0.34), h * 0.55, h * 0.92, (236.0, 240.0, 244.0))
     return m.build()
@@ -41,8 +56,12 @@ def container(size: Size, variant: int) -> Mesh:
         z = h * k
         for side in (-1.0, 1.0):
             y = side * (d / 2 - wall) * 0.995
-            ends = ((-w * 0.30, w * 0.30) if side > 0 else (w * 0.30, -w * 0.30))
-            m.face([(ends[1], y, z), (ends[0], y, z), (ends[0], y, z + h * 0.05), (ends[1], y, z + h * 0.05)], line, bias=0.2)
+            ends = (-w * 0.30, w * 0.30) if side > 0 else (w * 0.30, -w * 0.30)
+            m.face(
+                [(ends[1], y, z), (ends[0], y, z), (ends[0], y, z + h * 0.05), (ends[1], y, z + h * 0.05)],
+                line,
+                bias=0.2,
+            )
     m.flat(circle(min(w, d) * 0.22, 20), wall * 1.05, (160.0, 194.0, 180.0), bias=0.4)
     return m.build()
 
@@ -108,12 +127,23 @@ def dish_rack(size: Size, variant: int) -> Mesh:
     m.box((0.0, 0.0), (w, d), 0.0, 0.012, (92.0, 98.0, 106.0), (60.0, 64.0, 70.0))
     for k in range(8):
         y = -d * 0.42 + d * 0.12 * k
-        m.flat([(-w * 0.46, y), (w * 0.46, y), (w * 0.46, y + d * 0.04), (-w * 0.46, y + d * 0.04)], 0.0125, (112.0, 118.0, 126.0), bias=0.3)
+        m.flat(
+            [(-w * 0.46, y), (w * 0.46, y), (w * 0.46, y + d * 0.04), (-w * 0.46, y + d * 0.04)],
+            0.0125,
+            (112.0, 118.0, 126.0),
+            bias=0.3,
+        )
     wire, frame = (222.0, 226.0, 230.0), (196.0, 200.0, 206.0)
     r = 0.003
     half_w, half_d = w / 2 - r, d / 2 - r
     for z in (0.03, h * 0.45):
-        ring = [(-half_w, -half_d, z), (half_w, -half_d, z), (half_w, half_d, z), (-half_w, half_d, z), (-half_w, -half_d, z)]
+        ring = [
+            (-half_w, -half_d, z),
+            (half_w, -half_d, z),
+            (half_w, half_d, z),
+            (-half_w, half_d, z),
+            (-half_w, -half_d, z),
+        ]
         m.tube(ring, r, frame)
     slots = 8
     for k in range(slots):
@@ -138,7 +168,9 @@ def pasta_box(size: Size, variant: int) -> Mesh:
         y = side * (d / 2 + 0.0005)
         s = side
 
-        def panel(x0: float, x1: float, z0: float, z1: float, color: Color, rank: int, y: float = y, s: float = s) -> None:
+        def panel(
+            x0: float, x1: float, z0: float, z1: float, color: Color, rank: int, y: float = y, s: float = s
+        ) -> None:
             a, b = (x0, x1) if s < 0 else (x1, x0)
             m.face([(a, y, z0), (b, y, z0), (b, y, z1), (a, y, z1)], color, bias=-0.06 - 0.02 * rank)
 
@@ -166,7 +198,5 @@ def distractor(size: Size, variant: int) -> Mesh:
     r = min(w, d) * 0.13
     for x in (-w * 0.24, w * 0.24):
         for y in (-d * 0.24, d * 0.24):
-            m.lathe(
-                [(r, h * 0.86), (r, h), (0.0, h)], [dark, side], segments=12, center=(x, y), bias=[-0.02, -0.04]
-            )
+            m.lathe([(r, h * 0.86), (r, h), (0.0, h)], [dark, side], segments=12, center=(x, y), bias=[-0.02, -0.04])
     return m.build()

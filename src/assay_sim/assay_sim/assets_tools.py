@@ -27,7 +27,13 @@ def _handle(width: float, tail: float, head: float) -> Array:
     angles = np.linspace(math.pi, 2 * math.pi, 9)
     end = np.column_stack([np.cos(angles) * width / 2, tail + width / 2 + np.sin(angles) * width / 2])
     neck = width * 0.30
-    return np.vstack([end, [[neck, head - (head - tail) * 0.35], [neck, head], [-neck, head]], [[-neck, head - (head - tail) * 0.35]]])
+    return np.vstack(
+        [
+            end,
+            [[neck, head - (head - tail) * 0.35], [neck, head], [-neck, head]],
+            [[-neck, head - (head - tail) * 0.35]],
+        ]
+    )
 
 
 def _grown(outline: Array, by: float) -> Array:
@@ -36,7 +42,9 @@ def _grown(outline: Array, by: float) -> Array:
     return np.asarray(centre + (outline - centre) * (1.0 - 2 * by / np.maximum(2 * extent, 1e-6)))
 
 
-def _layers(m: MeshBuilder, outline: Array, z: float, inset: float, colors: tuple[Color, Color, Color], rank: int) -> None:
+def _layers(
+    m: MeshBuilder, outline: Array, z: float, inset: float, colors: tuple[Color, Color, Color], rank: int
+) -> None:
     for i, color in enumerate(colors):
         m.flat(_grown(outline, inset * i), z, color, bias=-1e-3 * (rank + i))
 
@@ -86,7 +94,13 @@ def knife(size: Size, variant: int) -> Mesh:
     m = MeshBuilder(gloss=0.9)
     blade = length * 0.56
     root, top = length / 2 - blade, length / 2
-    curve = [(w / 2, root), (w / 2, top - w * 1.5), (w * 0.30, top - w * 0.5), (-w * 0.1, top), (-w * 0.42, top - w * 0.2)]
+    curve = [
+        (w / 2, root),
+        (w / 2, top - w * 1.5),
+        (w * 0.30, top - w * 0.5),
+        (-w * 0.1, top),
+        (-w * 0.42, top - w * 0.2),
+    ]
     m.flat([(-w * 0.42, root), *curve], h * 0.5, _STEEL, bias=-0.001)
     edge = [(w * 0.22, root), *curve[:3], (w * 0.1, top - w * 0.55), (w * 0.22, top - w * 1.6)]
     m.flat(edge, h * 0.5, (240.0, 242.0, 246.0), bias=-0.002)
@@ -129,7 +143,16 @@ def utensil(size: Size, variant: int) -> Mesh:
     blade = length * 0.34
     root, top = length / 2 - blade, length / 2
     _layers(m, _handle(w * 0.52, -length / 2, root + blade * 0.15), h * 0.8, w * 0.08, (edge, body, ridge), 0)
-    pan = np.array([(-w * 0.22, root), (w * 0.22, root), (w / 2, root + blade * 0.3), (w * 0.46, top), (-w * 0.46, top), (-w / 2, root + blade * 0.3)])
+    pan = np.array(
+        [
+            (-w * 0.22, root),
+            (w * 0.22, root),
+            (w / 2, root + blade * 0.3),
+            (w * 0.46, top),
+            (-w * 0.46, top),
+            (-w / 2, root + blade * 0.3),
+        ]
+    )
     m.flat(pan, h, edge, bias=-0.01)
     m.flat(_grown(pan, w * 0.06), h, body, bias=-0.011)
     for x in (-0.24, 0.0, 0.24):

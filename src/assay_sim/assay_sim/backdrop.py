@@ -58,7 +58,9 @@ def _warp(texture: Image, matrix: Array, size: tuple[int, int]) -> Image:
     )
 
 
-def _fill(picture: Image, camera: CameraModel, points: list[tuple[float, float, float]], color: tuple[int, ...]) -> None:
+def _fill(
+    picture: Image, camera: CameraModel, points: list[tuple[float, float, float]], color: tuple[int, ...]
+) -> None:
     pixels, depth = camera.project(np.array(points))
     if depth.min() > 0.05:
         cv2.fillConvexPoly(picture, np.rint(pixels * 16).astype(np.int32), color, cv2.LINE_AA, 4)
@@ -96,7 +98,15 @@ def pedestal() -> Mesh:
         for y in (-0.05, 0.05):
             m.lathe([(0.007, 0.012), (0.007, 0.018), (0.0, 0.018)], [edge, bolt], segments=8, center=(x, y))
     graphite, orange, dark = (70.0, 74.0, 84.0), (236.0, 132.0, 44.0), (48.0, 50.0, 58.0)
-    profile = [(0.050, 0.012), (0.047, 0.060), (0.049, 0.062), (0.049, 0.070), (0.044, 0.072), (0.042, 0.112), (0.0, 0.114)]
+    profile = [
+        (0.050, 0.012),
+        (0.047, 0.060),
+        (0.049, 0.062),
+        (0.049, 0.070),
+        (0.044, 0.072),
+        (0.042, 0.112),
+        (0.0, 0.114),
+    ]
     m.lathe(profile, [graphite, dark, orange, dark, graphite, graphite], segments=24, bias=[-0.03] * 6)
     return m.build()
 

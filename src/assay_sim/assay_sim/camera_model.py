@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+
 from assay_core.errors import unknown_name
 from assay_core.rig import Camera
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
 from assay_core.errors import ConfigError, unknown_name
 from assay_core.rig import ARMS, CAMERAS
 

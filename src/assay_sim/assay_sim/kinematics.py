@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+
 from assay_core.rig import ARM_DIM, ARMS
 
 __all__ = ["BASES_M", "GRASP_OFFSET_M", "POINT_NAMES", "STROKE_M", "ArmPoses", "arm_poses"]

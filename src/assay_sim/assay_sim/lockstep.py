@@ -11,6 +11,7 @@ from enum import Enum
 
 import numpy as np
 import numpy.typing as npt
+
 from assay_core.rig import ACTION_DIM, ARM_DIM, ARMS
 
 __all__ = ["FIRST_STAMP_NS", "TRIAL_STRETCH_NS", "Answer", "Lockstep", "trial_epoch_ns"]
@@ -89,6 +90,10 @@ class Lockstep:
         self._pending.clear()
         self._covered.clear()
         return self.now_ns
+
+    def stop(self) -> None:
+        """End the trial: commands are refused until the next one."""
+        self._running = False
 
     def offer(self, arm: int, stamp_ns: int, targets: Array) -> Answer:
         """Take one arm's command.

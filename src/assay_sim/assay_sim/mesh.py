@@ -6,6 +6,7 @@ OpenCV's polygon fill: no GPU, no 3-D library, the same pixels on every machine.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -137,7 +138,7 @@ class MeshBuilder:
         """
         ring = circle(1.0, segments)
         cx, cy = center
-        for i, ((r0, z0), (r1, z1)) in enumerate(zip(profile[:-1], profile[1:], strict=True)):
+        for i, ((r0, z0), (r1, z1)) in enumerate(itertools.pairwise(profile)):
             shift = bias[i] if bias is not None else 0.0
             if min(r0, r1) <= 0.0:
                 # A disc or a flat cone is one polygon, not a fan.
@@ -157,7 +158,7 @@ class MeshBuilder:
 
     def tube(self, path: Sequence[Sequence[float]], radius: float, color: Color) -> None:
         """Add a thin bar of square section along a path (n, 3) [m]: wires and handles."""
-        for start, end in zip(path[:-1], path[1:], strict=True):
+        for start, end in itertools.pairwise(path):
             a, b = np.asarray(start, dtype=np.float64), np.asarray(end, dtype=np.float64)
             along = (b - a) / (np.linalg.norm(b - a) + 1e-12)
             helper = np.array([0.0, 0.0, 1.0]) if abs(along[2]) < 0.9 else np.array([1.0, 0.0, 0.0])

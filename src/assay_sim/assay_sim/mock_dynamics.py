@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+
 from assay_core.errors import RigFault
 from assay_core.realization import TrialRealization
 from assay_core.rig import ACTION_DIM, ARM_DIM, ARMS, action_high, action_low
-
 from assay_sim.kinematics import arm_poses
 
-__all__ = ["GOAL_STEPS", "STEP_LIMIT", "START_POSITION", "TOLERANCE", "Judgement", "MockDynamics", "check_targets"]
+__all__ = ["GOAL_STEPS", "START_POSITION", "STEP_LIMIT", "TOLERANCE", "Judgement", "MockDynamics", "check_targets"]
 
 Array = npt.NDArray[np.float64]
 
@@ -145,4 +145,4 @@ class MockDynamics:
 
 
 def _per_arm(mask: npt.NDArray[np.bool_]) -> tuple[bool, ...]:
-    return tuple(bool(x) for x in mask.reshape(len(ARMS), ARM_DIM).any(axis=1))
+    return tuple(bool(mask[arm * ARM_DIM : (arm + 1) * ARM_DIM].any()) for arm in range(len(ARMS)))

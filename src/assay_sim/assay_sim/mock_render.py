@@ -12,15 +12,15 @@ from collections.abc import Callable, Sequence
 import cv2
 import numpy as np
 import numpy.typing as npt
+
 from assay_benchmarks.blueprint import SceneBlueprint
 from assay_core.rig import Camera
-
 from assay_sim.arm_drawing import ArmPainter, Box, Strokes, arm_points
 from assay_sim.backdrop import backdrop, pedestal
 from assay_sim.camera_model import CameraModel, camera_model
 from assay_sim.kinematics import BASES_M
 from assay_sim.models import model_of
-from assay_sim.raster import Solids, draw_cloth, draw_scene, draw_shadows
+from assay_sim.raster import Solid, Solids, draw_cloth, draw_scene, draw_shadows
 from assay_sim.scene import Placed, place_objects
 
 __all__ = ["CameraView", "MockRenderer"]
@@ -44,13 +44,14 @@ class CameraView:
     def __init__(self, camera: Camera, noise_sigma: float = 0.0, seed: int = 0) -> None:
         self.model: CameraModel = camera_model(camera)
         self._empty = backdrop(self.model)
-        bases = [(pedestal(), "metal", (x, y, z), 0.0, 0) for x, y, z in BASES_M.tolist()]
+        bases = [Solid(pedestal(), "metal", (x, y, z)) for x, y, z in BASES_M.tolist()]
         draw_scene(self._empty, Solids(bases), self.model)
         self._scene: Image = self._empty.copy()
         self._drawn: Image | None = None
         self._covered: list[Box] = []
         self._seed = seed
         self._noise = _noise_tiles(self.model, noise_sigma, seed) if noise_sigma > 0 else []
+
     def set_scene(self, items: Sequence[Placed], solids: Solids | None) -> None:
         """Draw the bench with these objects; the next picture starts from it.
 
@@ -109,35 +110,43 @@ class MockRenderer:
     def __init__(self, cameras: Sequence[Camera], noise_sigma: float = 0.0, seed: int = 0) -> None:
         self.views = tuple(CameraView(camera, noise_sigma, seed + k) for k, camera in enumerate(cameras))
         self._painter = ArmPainter([view.model for view in self.views]) if self.views else None
+        self._strokes: list[Strokes | None] = [None] * len(self.views)
+        self._step = 0
 
     def set_scene(self, blueprint: SceneBlueprint | None) -> None:
         """Arrange the objects of a blueprint; None leaves the bench empty."""
         items = () if blueprint is None else place_objects(blueprint)
-        bodies = [(item, model_of(item)) for item in items]
-        meshes = [
-            (model.mesh, model.grain, (item.x, item.y, item.z), item.yaw, item.rank)
-            for item, model in bodies
+        models = [(item, *model_of(item)) for item in items]
+        solids = [
+            Solid(model.mesh, model.grain, (item.x, item.y, item.z), item.yaw, factors, item.rank)
+            for item, model, factors in models
             if model.mesh is not None
         ]
-        solids = Solids(meshes) if meshes else None
+        shared = Solids(solids) if solids else None
         for view in self.views:
-            view.set_scene(items, solids)
+            view.set_scene(items, shared)
 
-    def draw(self, outs: Sequence[Image | None], position: Array, step: int = 0) -> None:
-        """Draw the cameras' pictures.
+    def pose(self, position: Array, step: int = 0) -> None:
+        """Say where the arms are in the pictures that follow.
 
         Args:
-            outs: One buffer per camera, RGB, shape (height, width, 3), see `CameraView.draw`; None skips a camera.
             position: The 14 values of the rig, shape (14,) [rad, gripper 0..1].
             step: Control step; selects the noise.
         """
-        painter = self._painter
-        if painter is None or all(out is None for out in outs):
-            return
-        strokes: list[Strokes | None] = painter.strokes(arm_points(position))
-        for k, (view, out) in enumerate(zip(self.views, outs, strict=True)):
-            if out is not None:
-                view.draw(out, lambda picture, k=k: painter.draw(k, picture, strokes[k]), step)  # type: ignore[misc]
+        if self._painter is not None:
+            self._strokes = self._painter.strokes(arm_points(position))
+            self._step = step
+
+    def draw(self, camera: int, out: Image) -> None:
+        """Draw one camera's picture of the pose.
+
+        Args:
+            camera: Index among the renderer's cameras.
+            out: RGB, shape (height, width, 3); see `CameraView.draw`.
+        """
+        painter, strokes = self._painter, self._strokes[camera]
+        if painter is not None:
+            self.views[camera].draw(out, lambda picture: painter.draw(camera, picture, strokes), self._step)
 
 
 def _noise_tiles(camera: CameraModel, sigma: float, seed: int) -> list[tuple[Image, Image]]:

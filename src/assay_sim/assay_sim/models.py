@@ -15,7 +15,7 @@ import numpy.typing as npt
 from assay_sim import assets_dishes, assets_storage, assets_tools
 from assay_sim.assets_food import PIECES, filling, heap
 from assay_sim.mesh import Mesh
-from assay_sim.scene import Placed
+from assay_sim.scene import Placed, nominal_size
 from assay_sim.textures import weave
 
 __all__ = ["Model", "known_assets", "model_of"]
@@ -70,10 +70,25 @@ def known_assets() -> frozenset[str]:
     return frozenset({*_SOLID, *_CLOTHS, *PIECES})
 
 
-def model_of(item: Placed) -> Model:
-    """Return the model of an object."""
-    rounded = (round(item.size[0], 4), round(item.size[1], 4), round(item.size[2], 4))
-    return _model(item.asset, rounded, item.variant % 12, item.filling)
+def model_of(item: Placed) -> tuple[Model, Size]:
+    """Return the model of an object and the factors that bring it to the object's size along x, y and z.
+
+    Models of continuously varied sizes are one model, stretched: building one takes longer than drawing it.
+    """
+    nominal = item.size if item.filling else nominal_size(item.asset)
+    factors = tuple(wanted / given for wanted, given in zip(item.size, nominal, strict=True))
+    # A cloth's pattern would blur when stretched; its sizes are few.
+    if item.asset in _CLOTHS or item.filling:
+        return _model(item.asset, _rounded(item.size), 0, item.filling), (1.0, 1.0, 1.0)
+    stretched = item.size[1] > 1.3 * nominal[1]
+    shape = item.size if item.asset == "produce_item" and stretched else nominal
+    if shape is item.size:
+        factors = (1.0, 1.0, 1.0)
+    return _model(item.asset, _rounded(shape), item.variant % 12, False), (factors[0], factors[1], factors[2])
+
+
+def _rounded(size: Size) -> Size:
+    return round(size[0], 3), round(size[1], 3), round(size[2], 3)
 
 
 @lru_cache(maxsize=256)

@@ -21,7 +21,7 @@ from assay_sim.models import model_of
 from assay_sim.scene import Placed
 from assay_sim.textures import GRAIN_SCALE, grain
 
-__all__ = ["Solids", "draw_cloth", "draw_scene", "draw_shadows", "outline_of"]
+__all__ = ["Solid", "Solids", "draw_cloth", "draw_scene", "draw_shadows", "outline_of"]
 
 Image = npt.NDArray[np.uint8]
 Array = npt.NDArray[np.float64]
@@ -55,29 +55,48 @@ class _Part:
     faces: slice
 
 
+@dataclass(frozen=True)
+class Solid:
+    """A mesh at its place."""
+
+    mesh: Mesh
+    surface: str
+    """A kind of `textures.grain`."""
+    at: tuple[float, float, float]
+    """In the bench frame [m]."""
+    yaw: float = 0.0
+    """Counter-clockwise seen from above [rad]."""
+    factors: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    """Stretch of the mesh along its own x, y and z."""
+    rank: int = 0
+    """Things of a higher rank stand on things of a lower one."""
+
+
 class Solids:
     """Meshes at their places, with everything that all cameras share.
 
     Args:
-        meshes: Mesh, surface (a kind of `textures.grain`), place in the bench frame [m], yaw [rad] and rank (things
-            of a higher rank stand on things of a lower one) of each object.
+        solids: At least one.
     """
 
-    def __init__(self, meshes: Sequence[tuple[Mesh, str, tuple[float, float, float], float, int]]) -> None:
+    def __init__(self, solids: Sequence[Solid]) -> None:
         self.parts: list[_Part] = []
         points, normals, starts, point_at, face_at = [], [], [], 0, 0
-        for mesh, surface, at, yaw, rank in meshes:
-            turn, place = _turn(yaw), np.array(at)
-            points.append(mesh.points @ turn.T + place)
-            normals.append(mesh.normals @ turn.T)
+        for solid in solids:
+            mesh, turn, factors = solid.mesh, _turn(solid.yaw), np.array(solid.factors)
+            points.append((mesh.points * factors) @ turn.T + np.array(solid.at))
+            leaning = mesh.normals / factors
+            leaning /= np.sqrt((leaning * leaning).sum(axis=1))[:, None]
+            normals.append(leaning @ turn.T)
             starts.append(mesh.starts + point_at)
             ends = (point_at + len(mesh.points), face_at + len(mesh.counts))
             middle = points[-1].mean(axis=0)
-            self.parts.append(_Part(rank, middle, surface, slice(point_at, ends[0]), slice(face_at, ends[1])))
+            part = _Part(solid.rank, middle, solid.surface, slice(point_at, ends[0]), slice(face_at, ends[1]))
+            self.parts.append(part)
             point_at, face_at = ends
         self.points, self.normals = np.concatenate(points), np.concatenate(normals)
         self.starts: Ints = np.concatenate(starts)
-        fields = [mesh for mesh, *_ in meshes]
+        fields = [solid.mesh for solid in solids]
         counts: Ints = np.concatenate([mesh.counts for mesh in fields])
         self.ends = self.starts + counts
         self.two_sided = np.concatenate([mesh.two_sided for mesh in fields])
@@ -168,7 +187,7 @@ def _lay_over(picture: Image, layer: Image, region: tuple[int, int, int, int], s
 
 def draw_cloth(picture: Image, item: Placed, camera: CameraModel) -> None:
     """Draw a flat cloth over a picture, in place; nothing for other objects."""
-    cloth = model_of(item).cloth
+    cloth = model_of(item)[0].cloth
     if cloth is None:
         return
     w, length = item.size[0] / 2, item.size[1] / 2

@@ -13,13 +13,11 @@ from dataclasses import dataclass
 
 from assay_benchmarks.assets import ASSETS
 from assay_benchmarks.blueprint import SceneBlueprint, SceneObject
-
+from assay_benchmarks.geometry import extent_cm, footprint_of
 from assay_sim.assets_food import HEAP_RADIUS_M, PIECES
 
-__all__ = ["Placed", "place_objects"]
+__all__ = ["Placed", "nominal_size", "place_objects"]
 
-_CLOTHS = ("napkin", "cloth", "dish_towel")
-_LONG = ("spoon", "fork", "knife", "cutlery", "utensil")
 _OPENINGS: Mapping[str, tuple[float, float, float]] = {
     "measuring_cup": (0.36, 0.36, 0.70),
     "cup": (0.34, 0.34, 0.70),
@@ -80,21 +78,20 @@ def place_objects(blueprint: SceneBlueprint) -> tuple[Placed, ...]:
         placed[item.name] = Placed(item.name, item.asset, x, y, z, yaw, size, _variant(item), False, rank)
     for item in blueprint.objects:
         if item.parent is not None:
-            placed[item.name] = _place_child(item, placed[item.parent])
+            placed[item.name] = _place_child(blueprint, item, placed[item.parent])
     return tuple(placed[item.name] for item in blueprint.objects)
 
 
-def _place_child(item: SceneObject, parent: Placed) -> Placed:
-    cos, sin = math.cos(parent.yaw), math.sin(parent.yaw)
-    dx, dy = item.x_cm / 100.0, item.y_cm / 100.0
-    x, y = parent.x + cos * dx - sin * dy, parent.y + sin * dx + cos * dy
-    yaw, size, filling = parent.yaw + math.radians(item.yaw_deg), _size(item), False
+def _place_child(blueprint: SceneBlueprint, item: SceneObject, parent: Placed) -> Placed:
+    spot = footprint_of(blueprint, item)
+    x, y, yaw = spot.x_cm / 100.0, spot.y_cm / 100.0, math.radians(spot.yaw_deg)
+    size, filling = _size(item), False
     z, rank = parent.z + _FLOORS.get(parent.asset, parent.size[2]), parent.rank + 1
     if item.asset in PIECES and parent.asset in _OPENINGS:
         half_w, half_l, level = _OPENINGS[parent.asset]
         size = (parent.size[0] * half_w * 2, parent.size[1] * half_l * 2, parent.size[2] * level)
         z, filling = parent.z + parent.size[2] * level, True
-    elif item.asset == "lid" and not _overlap(dx, dy, parent.size, size):
+    elif item.asset == "lid" and not _overlap(item.x_cm / 100.0, item.y_cm / 100.0, parent.size, size):
         z, rank = 0.0, 0
     return Placed(item.name, item.asset, x, y, z, yaw, size, _variant(item), filling, rank)
 
@@ -115,22 +112,19 @@ def _overlap(dx: float, dy: float, first: tuple[float, float, float], second: tu
     return abs(dx) < reach_x and abs(dy) < reach_y
 
 
+def nominal_size(asset: str) -> tuple[float, float, float]:
+    """Return width, length and height of an asset [m]; of pasta, whose nominal footprint is one piece, of a heap."""
+    spec = ASSETS[asset]
+    if asset in PIECES:
+        return 2 * HEAP_RADIUS_M, 2 * HEAP_RADIUS_M, spec.height_cm / 100
+    return spec.footprint_w_cm / 100, spec.footprint_h_cm / 100, spec.height_cm / 100
+
+
 def _size(item: SceneObject) -> tuple[float, float, float]:
-    """Return width, length and height [m]; a given size replaces the extent that the asset is known by."""
-    spec = ASSETS[item.asset]
-    width, length, height = spec.footprint_w_cm / 100, spec.footprint_h_cm / 100, spec.height_cm / 100
+    width, length, height = (extent / 100.0 for extent in extent_cm(item))
     if item.asset in PIECES:
-        depth = height if item.size_cm is None else item.size_cm / 100
-        return 2 * HEAP_RADIUS_M, 2 * HEAP_RADIUS_M, depth
-    if item.size_cm is None:
-        return width, length, height
-    size = item.size_cm / 100
-    if item.asset in _CLOTHS:
-        return size, size, height
-    if item.asset in _LONG:
-        return width, size, height
-    scale = size / width
-    return size, length * scale, height * scale
+        return 2 * HEAP_RADIUS_M, 2 * HEAP_RADIUS_M, height
+    return width, length, height
 
 
 def _variant(item: SceneObject) -> int:

@@ -6,6 +6,7 @@ draws the same bench. All colours are RGB, uint8.
 
 from __future__ import annotations
 
+import itertools
 from functools import cache
 
 import cv2
@@ -35,7 +36,7 @@ def wood(height: int, width: int, planks: int = 5) -> Image:
     light, dark = np.array([206.0, 168.0, 120.0]), np.array([150.0, 104.0, 62.0])
     picture = np.empty((height, width, 3))
     edges = np.linspace(0, height, planks + 1).astype(int)
-    for top, bottom in zip(edges[:-1], edges[1:], strict=True):
+    for top, bottom in itertools.pairwise(edges):
         rows = int(bottom - top)
         across = np.linspace(0.0, 1.0, rows)[:, None]
         wander = _noise(rng, rows, width, rows / 2, width / 3) * 0.35 + _noise(rng, rows, width, 12, 160) * 0.05
@@ -84,7 +85,9 @@ def weave(
         mix = ((yy // cell) % 2 + (xx // cell) % 2) / 2.0
     elif kind == "stripe":
         along = np.minimum(yy, height - 1 - yy) / height
-        mix = ((along > 0.08) & (along < 0.12)) | ((along > 0.14) & (along < 0.155)) | ((along > 0.175) & (along < 0.19))
+        mix = (
+            ((along > 0.08) & (along < 0.12)) | ((along > 0.14) & (along < 0.155)) | ((along > 0.175) & (along < 0.19))
+        )
         mix = mix.astype(np.float64)
     else:
         border = np.minimum(np.minimum(yy, height - 1 - yy), np.minimum(xx, width - 1 - xx)) / min(height, width)
