@@ -28,6 +28,7 @@ __all__ = [
     "skip",
     "trial_advanced",
     "trial_ended",
+    "trial_recorded",
     "trial_started",
     "verdict",
     "world_ready",
@@ -150,9 +151,14 @@ def abort(
     reason: str,
     scope: str,
     note: str,
+    named_trial_id: str,
     decided_ns: int = 0,
 ) -> Entry:
-    """An operator ended motion, the trial or the session; where the trial ends, its end follows in the same commit."""
+    """An operator ended motion, the trial or the session; where the trial ends, its end follows in the same commit.
+
+    ``trial`` is the trial in progress, empty between trials; ``named_trial_id`` is the one that the operator named,
+    which differs only where a stop for safety named another one and was obeyed all the same.
+    """
     body = {
         "state": state.name,
         "uuid": uuid,
@@ -161,6 +167,7 @@ def abort(
         "reason": reason,
         "scope": scope,
         "note": note,
+        "named_trial_id": named_trial_id,
         "decided_ns": decided_ns,
     }
     return Entry("abort", trial, body)
@@ -206,6 +213,11 @@ def trial_ended(
         "record": record,
     }
     return Entry("trial_ended", trial, body)
+
+
+def trial_recorded(trial: str, state: State, *, status: str, error: str, record: Mapping[str, Any] | None) -> Entry:
+    """The runner handed in the record of an attempt that had ended without it: by an operator, a deadline, a fault."""
+    return Entry("trial_recorded", trial, {"state": state.name, "status": status, "error": error, "record": record})
 
 
 def session_closed(status: str, reason: str) -> Entry:

@@ -50,6 +50,7 @@ KINDS = (
     "runner_silent",
     "runner_back",
     "trial_ended",
+    "trial_recorded",
     "session_closed",
 )
 """Kinds of events, in the order in which docs/journal.md describes them."""

@@ -25,6 +25,7 @@ from assay_core.journal_format import (
     KINDS,
     SCHEMA,
     SCHEMA_VERSION,
+    JournalEvent,
     canonical_json,
     check_header,
     event_hash,
@@ -57,7 +58,7 @@ class Entry:
 class _Request:
     entries: tuple[Entry, ...]
     raw: tuple[bytes, ...]
-    future: Future[list[int]]
+    future: Future[list[JournalEvent]]
 
 
 class JournalWriter:
@@ -162,18 +163,22 @@ class JournalWriter:
         future: Future[int] = Future()
         inner = self.append_all([Entry(kind, trial_id, body)])
 
-        def forward(done: Future[list[int]]) -> None:
+        def forward(done: Future[list[JournalEvent]]) -> None:
             error = done.exception()
             if error is not None:
                 future.set_exception(error)
             else:
-                future.set_result(done.result()[0])
+                future.set_result(done.result()[0].idx)
 
         inner.add_done_callback(forward)
         return future
 
-    def append_all(self, entries: Sequence[Entry]) -> Future[list[int]]:
-        """Append several events in one transaction: all of them or none. See `append`."""
+    def append_all(self, entries: Sequence[Entry]) -> Future[list[JournalEvent]]:
+        """Append several events in one transaction: all of them or none. See `append`.
+
+        Returns:
+            A future of the events as stored.
+        """
         for entry in entries:
             if entry.kind not in KINDS or "\n" in entry.trial_id:
                 raise ValueError(f"journal event '{entry.kind}' of trial {entry.trial_id!r}: unknown kind or bad id")
@@ -181,7 +186,7 @@ class JournalWriter:
             raw = tuple(canonical_json(entry.body) for entry in entries)
         except (TypeError, RecursionError) as error:
             raise ValueError(f"journal event body: {error}") from error
-        future: Future[list[int]] = Future()
+        future: Future[list[JournalEvent]] = Future()
         with self._closing:
             if self._closed:
                 future.set_exception(self._error("closed"))
@@ -227,18 +232,20 @@ class JournalWriter:
         batch = [request for request in batch if self._store_files(request)]
         if not batch:
             return
-        head, indices = self._head, []
+        head, stored = self._head, []
         try:
             self._connection.execute("BEGIN IMMEDIATE")
             for request in batch:
-                rows = []
+                events = []
                 for entry, raw in zip(request.entries, request.raw, strict=True):
                     idx, now = head[0] + 1, self._clock()
                     digest = event_hash(head[1], idx, now, entry.kind, entry.trial_id, raw)
-                    rows.append((idx, entry.kind, entry.trial_id, now, raw, head[1], digest))
+                    events.append(JournalEvent(idx, entry.kind, entry.trial_id, now, entry.body, raw, head[1], digest))
                     head = (idx, digest)
-                self._connection.executemany(_INSERT, rows)
-                indices.append([row[0] for row in rows])
+                self._connection.executemany(
+                    _INSERT, [(e.idx, e.kind, e.trial_id, e.time_ns, e.raw, e.prev_hash, e.hash) for e in events]
+                )
+                stored.append(events)
             self._probe_all("before_commit", batch)
             self._connection.execute("COMMIT")
         except sqlite3.Error as error:
@@ -252,8 +259,8 @@ class JournalWriter:
             return
         self._head = head
         self._probe_all("after_commit", batch)
-        for request, numbers in zip(batch, indices, strict=True):
-            request.future.set_result(numbers)
+        for request, events in zip(batch, stored, strict=True):
+            request.future.set_result(events)
 
     def _store_files(self, request: _Request) -> bool:
         try:

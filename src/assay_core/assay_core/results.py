@@ -168,6 +168,8 @@ class SessionFold:
                 self.closed_status = event.body["status"]
             elif event.kind == "trial_started":
                 self._start(event)
+            elif not event.trial_id:
+                pass  # an abort of the session between trials
             else:
                 self._trial_event(self.attempts[event.trial_id], event)
         except (KeyError, TypeError, ValueError, IndexError) as error:

@@ -1,0 +1,237 @@
+"""Benchmark node (lifecycle, default name ``benchmark``): carries trials, operator messages and the journal.
+
+Services: benchmark/open_session, benchmark/start_trial, benchmark/advance_trial, benchmark/finish_trial and
+benchmark/close_session (assay_msgs/OpenSession, StartTrial, AdvanceTrial, FinishTrial, CloseSession).
+Publishes: benchmark/realization (Realization, LATCHED, once a trial), benchmark/trial (TrialState, LATCHED, on every
+change), benchmark/receipt (Receipt, EVENT, one for each operator message).
+Subscribes: benchmark/ready, benchmark/verdict, benchmark/skip, benchmark/abort (Ready, Verdict, Skip, Abort; EVENT),
+session/heartbeat (Heartbeat, EVENT, a few times a second).
+Client: world/reset (ResetWorld), with parameter ``world``.
+
+Everything is decided in `runner_desk`, `operator_desk` and `watch`; this file only carries messages to and fro. An
+answer or receipt leaves after the commit, and no callback waits for it: services are coroutines that go on when the
+journal's thread wakes the executor through a guard condition.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.task import Future
+
+from assay_bench.bench import Bench
+from assay_bench.crash import crash_probe
+from assay_bench.operator_desk import OperatorDesk
+from assay_bench.pipeline import Operation, Pipeline
+from assay_bench.refusal import Refusal
+from assay_bench.runner_desk import RunnerDesk
+from assay_bench.settings import BenchmarkParams
+from assay_bench.watch import Watch
+from assay_bench.world_client import WorldClient
+from assay_core.errors import ConfigError
+from assay_msgs.msg import Abort, Heartbeat, Ready, Realization, Receipt, ResultCode, Skip, TrialState, Verdict
+from assay_msgs.srv import AdvanceTrial, CloseSession, FinishTrial, OpenSession, StartTrial
+from assay_ros import node_main, params, qos
+
+__all__ = ["BenchmarkNode", "main"]
+
+NODE_NAME = "benchmark"
+WATCH_PERIOD_S = 1.0
+"""How often deadlines and the runner's silence are looked at [s]."""
+
+
+class BenchmarkNode(LifecycleNode):
+    """Carries messages between the graph and the desks."""
+
+    def __init__(self, **node_kwargs: Any) -> None:
+        node_kwargs.setdefault("start_parameter_services", False)
+        super().__init__(NODE_NAME, **node_kwargs)
+        self.params = params.declare(self, BenchmarkParams)
+        self.bench: Bench | None = None
+        self._active = False
+        self._entities: list[Callable[[], Any]] = []
+        self._world: WorldClient | None = None
+        self._timer: Any = None
+        self._soon: deque[Callable[[], None]] = deque()
+
+    # -- lifecycle ----------------------------------------------------------------------------------------------------
+
+    def on_configure(self, _state: LifecycleState) -> TransitionCallbackReturn:
+        """Make the desks, services, publishers and subscriptions."""
+        try:
+            probe = crash_probe(os.environ)
+        except ValueError as error:
+            self.get_logger().error(str(error))
+            return TransitionCallbackReturn.FAILURE
+        self._group = ReentrantCallbackGroup()
+        self._guard = self.create_guard_condition(self._run_soon, callback_group=self._group)
+        self._pipeline = Pipeline(self._call_soon)
+        self.bench = bench = Bench(self, self.params, probe=probe)
+        bench.take_up = lambda held: self._submit(self._operators.take_up(held))
+        self._runner, self._operators = RunnerDesk(bench), OperatorDesk(bench)
+        self._watch = Watch(bench, self._runner)
+        self._entities = [lambda: self.destroy_guard_condition(self._guard)]
+        self._trial = self._publisher(TrialState, "benchmark/trial", qos.LATCHED)
+        self._realization = self._publisher(Realization, "benchmark/realization", qos.LATCHED)
+        self._receipt = self._publisher(Receipt, "benchmark/receipt", qos.EVENT)
+        if self.params.world:
+            p = self.params
+            self._world = WorldClient(self, self._group, p.world_deadline_s, p.world_retry_s, self._on_world)
+        self._service(OpenSession, "open_session", self._runner.open_session)
+        self._service(StartTrial, "start_trial", self._runner.start_trial)
+        self._service(AdvanceTrial, "advance_trial", self._runner.advance_trial)
+        self._service(FinishTrial, "finish_trial", self._runner.finish_trial)
+        self._service(CloseSession, "close_session", self._runner.close_session)
+        self._messages(Ready, "benchmark/ready", self._operators.ready)
+        self._messages(Verdict, "benchmark/verdict", self._operators.verdict)
+        self._messages(Skip, "benchmark/skip", self._operators.skip)
+        self._messages(Abort, "benchmark/abort", self._operators.abort)
+        self._subscribe(Heartbeat, "session/heartbeat", self._on_heartbeat)
+        return TransitionCallbackReturn.SUCCESS
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Begin to answer, and to watch deadlines."""
+        self._active = True
+        if self.bench is not None:
+            self.bench.offload(self.bench.realizer.warm)
+        self._timer = self.create_timer(WATCH_PERIOD_S, self._on_timer, callback_group=self._group)
+        return super().on_activate(state)
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Stop answering. An open session's journal is closed; the session can be resumed."""
+        self._rest()
+        return super().on_deactivate(state)
+
+    def on_cleanup(self, _state: LifecycleState) -> TransitionCallbackReturn:
+        """Undo `on_configure`."""
+        self._clean()
+        return TransitionCallbackReturn.SUCCESS
+
+    def on_error(self, _state: LifecycleState) -> TransitionCallbackReturn:
+        """Bring the journal to rest after a defect, and start over unconfigured."""
+        self._clean()
+        return TransitionCallbackReturn.SUCCESS
+
+    def stop(self) -> None:
+        """Close the journal of an open session before the process ends."""
+        self._rest()
+
+    def _rest(self) -> None:
+        self._active = False
+        if self._timer is not None:
+            self.destroy_timer(self._timer)
+            self._timer = None
+        if self.bench is not None:
+            self.bench.stop()
+
+    def _clean(self) -> None:
+        self._rest()
+        if self._world is not None:
+            self._world.destroy()
+            self._world = None
+        for destroy in self._entities:
+            destroy()
+        self._entities = []
+        self.bench = None
+
+    # -- what goes out (Ports) ----------------------------------------------------------------------------------------
+
+    def publish_trial(self, message: TrialState) -> None:
+        """Publish on benchmark/trial."""
+        self._trial.publish(message)
+
+    def publish_realization(self, message: Realization) -> None:
+        """Publish on benchmark/realization."""
+        self._realization.publish(message)
+
+    def publish_receipt(self, message: Receipt) -> None:
+        """Publish on benchmark/receipt."""
+        self._receipt.publish(message)
+
+    def reset_world(self, message: Realization) -> None:
+        """Call world/reset."""
+        if self._world is not None:
+            self._world.reset(message)
+
+    # -- what comes in ------------------------------------------------------------------------------------------------
+
+    def _service(self, kind: Any, name: str, operation: Callable[[Any], Operation]) -> None:
+        async def serve(request: Any, response: Any) -> Any:
+            if not self._active:
+                response.code, response.message = ResultCode.NOT_READY, "benchmark node: not active. fix: activate it"
+                return response
+            answer = Future()
+
+            def refuse(error: BaseException) -> None:
+                response.code, response.message = self._said_no(name, error)
+                answer.set_result(response)
+
+            self._pipeline.submit(operation(request), answer.set_result, refuse)
+            return await answer
+
+        service = self.create_service(kind, f"benchmark/{name}", serve, callback_group=self._group)
+        self._entities.append(lambda: self.destroy_service(service))
+
+    def _messages(self, kind: Any, topic: str, operation: Callable[[Any], Operation]) -> None:
+        self._subscribe(kind, topic, lambda message: self._submit(operation(message)))
+
+    def _on_heartbeat(self, message: Heartbeat) -> None:
+        if self._watch.heard(message):
+            self._submit(self._watch.back())
+
+    def _on_world(self, trial_id: str, code: int, message: str, stamp_ns: int) -> None:
+        self._submit(self._watch.world_answered(trial_id, code, message, stamp_ns))
+
+    def _on_timer(self) -> None:
+        if self._world is not None:
+            self._world.tick()
+        if self._pipeline.idle and self._watch.due():
+            self._submit(self._watch.tick())
+
+    # -- inside -------------------------------------------------------------------------------------------------------
+
+    def _submit(self, operation: Operation) -> None:
+        if self._active:
+            self._pipeline.submit(operation, lambda _: None, lambda error: self._said_no("operation", error))
+
+    def _said_no(self, what: str, error: BaseException) -> tuple[int, str]:
+        if isinstance(error, Refusal):
+            self.get_logger().warning(f"{what} refused: {error.message}")
+            return error.code, error.message
+        self.get_logger().error(f"{what}: {type(error).__name__}: {error}")
+        return ResultCode.INTERNAL, f"benchmark node: {type(error).__name__}: {error}. fix: see the node's log"
+
+    def _call_soon(self, function: Callable[[], None]) -> None:
+        self._soon.append(function)
+        self._guard.trigger()
+
+    def _run_soon(self) -> None:
+        while self._soon and self._active:
+            self._soon.popleft()()
+
+    def _publisher(self, kind: Any, topic: str, profile: Any) -> Any:
+        publisher = self.create_publisher(kind, topic, profile)
+        self._entities.append(lambda: self.destroy_publisher(publisher))
+        return publisher
+
+    def _subscribe(self, kind: Any, topic: str, callback: Callable[[Any], None]) -> None:
+        subscription = self.create_subscription(kind, topic, callback, qos.EVENT, callback_group=self._group)
+        self._entities.append(lambda: self.destroy_subscription(subscription))
+
+
+def main() -> int:
+    """Run the node until SIGINT or SIGTERM."""
+    return node_main.run(BenchmarkNode)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except ConfigError as error:
+        sys.exit(f"error: {error}")

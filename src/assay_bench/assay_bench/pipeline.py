@@ -1,0 +1,87 @@
+"""Runs one operation after the other, without ever blocking the thread that runs them.
+
+The journal is the one thing that all operations of the benchmark node share, and an event must be on disk before it
+counts. So an operation is a generator: it checks, yields the future of its commit, and goes on with what follows from
+it. The next operation starts only then, and therefore never sees a state that is not on disk.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Generator
+from concurrent.futures import Future
+from typing import Any
+
+__all__ = ["Operation", "Pipeline"]
+
+Operation = Generator["Future[Any]", Any, Any]
+"""Yields futures, is sent their results (or thrown their errors), and returns its answer."""
+
+_Job = tuple[Operation, Callable[[Any], None], Callable[[BaseException], Any]]
+
+
+class Pipeline:
+    """A queue of operations on one thread.
+
+    Args:
+        call_soon: Runs a function on that thread; may be called from any thread.
+    """
+
+    def __init__(self, call_soon: Callable[[Callable[[], None]], None]) -> None:
+        self._call_soon = call_soon
+        self._waiting: deque[_Job] = deque()
+        self._job: _Job | None = None
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing runs or waits."""
+        return self._job is None and not self._waiting
+
+    def submit(self, operation: Operation, done: Callable[[Any], None], failed: Callable[[BaseException], Any]) -> None:
+        """Run ``operation`` after those submitted before.
+
+        Args:
+            operation: Fresh generator.
+            done: Called with what it returned.
+            failed: Called with what it raised.
+        """
+        self._waiting.append((operation, done, failed))
+        if self._job is None:
+            self._next()
+
+    def _next(self) -> None:
+        while self._job is None and self._waiting:
+            self._job = self._waiting.popleft()
+            self._resume(None, None)
+
+    def _resume(self, value: Any, error: BaseException | None) -> None:
+        """Go on with the job in hand until it waits for a future that is not done, or ends."""
+        assert self._job is not None
+        operation, done, failed = self._job
+        while True:
+            try:
+                future = operation.throw(error) if error is not None else operation.send(value)
+            except StopIteration as stop:
+                self._job = None
+                done(stop.value)
+                return
+            except Exception as problem:  # noqa: BLE001 - whatever it is, the next operation must run
+                self._job = None
+                failed(problem)
+                return
+            if not future.done():
+                future.add_done_callback(self._wake)
+                return
+            value, error = _outcome(future)
+
+    def _wake(self, future: Future[Any]) -> None:
+        self._call_soon(lambda: self._continue(future))
+
+    def _continue(self, future: Future[Any]) -> None:
+        self._resume(*_outcome(future))
+        self._next()
+
+
+def _outcome(future: Future[Any]) -> tuple[Any, BaseException | None]:
+    error = future.exception()
+    return (None, error) if error is not None else (future.result(), None)
