@@ -100,8 +100,8 @@ def _checked(node: str, f: dataclasses.Field[Any], kind: Any, raw: Any) -> Any:
         value = float(raw)
     if typing.get_origin(kind) is tuple:
         item = typing.get_args(kind)[0]
-        # An empty or all-integer YAML list arrives as bytes or integers.
-        value = tuple(raw) if raw is not None and not isinstance(raw, str) else raw
+        # An empty YAML list arrives as nothing, one of whole numbers as integers.
+        value = () if raw is None else tuple(raw) if not isinstance(raw, str) else raw
         if item is float and isinstance(value, tuple):
             value = tuple(float(x) if isinstance(x, int) and not isinstance(x, bool) else x for x in value)
         ok = isinstance(value, tuple) and all(type(x) is item for x in value)
