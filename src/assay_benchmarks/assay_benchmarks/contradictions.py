@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from assay_benchmarks.assets import ASSETS, asset_key
 from assay_benchmarks.kinds import KINDS, RESERVED_NAMES
-from assay_benchmarks.schema import InstanceFile, ObjectFile, Problem, SetupFile, TaskFile
+from assay_benchmarks.schema import InstanceFile, ObjectFile, SetupFile, TaskFile
+from assay_benchmarks.shapes import Problem
 from assay_core.located_yaml import YamlPath
 
 __all__ = ["contradictions"]
@@ -301,8 +302,8 @@ def _distribution(name: str, entry: SetupFile, path: YamlPath) -> Iterator[Probl
         elif entry.uniform[0] > entry.uniform[1]:
             got = f"low {entry.uniform[0]} > high {entry.uniform[1]}"
             yield Problem(path_uniform, subject, "low <= high", got, "swap the two bounds")
-    if entry.normal is not None and entry.normal.std < 0:
-        yield Problem((*path, "normal", "std"), subject, "std of 0 or more", str(entry.normal.std), "drop the sign")
+    if entry.normal is not None and entry.normal["std"] < 0:
+        yield Problem((*path, "normal", "std"), subject, "std of 0 or more", str(entry.normal["std"]), "drop the sign")
     if entry.categorical is not None and not entry.categorical:
         yield Problem((*path, "categorical"), subject, "at least one value", "none", "list the values")
     if entry.categorical is not None and len(set(map(repr, entry.categorical))) != len(entry.categorical):

@@ -8,17 +8,14 @@ can ask instead, before they believe a number.
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from assay_benchmarks.blueprint import SceneBlueprint
 from assay_benchmarks.geometry import ancestors, extent_cm, footprint_of, footprints, overlap
 from assay_benchmarks.layout import load_rig
+from assay_benchmarks.layout_schema import Rig
 from assay_benchmarks.success import Point, Verdict, make_success_checker
-
-if TYPE_CHECKING:
-    from assay_benchmarks.layout_schema import Rig
 
 __all__ = ["SpawnedWorld", "already_solved", "beyond_reach", "outside_bench", "spawn_overlaps"]
 
@@ -51,10 +48,10 @@ def outside_bench(blueprint: SceneBlueprint, rig: Rig | None = None) -> tuple[st
         blueprint: The scene.
         rig: Where the arms stand; by default the bimanual YAM rig.
     """
-    bench = (rig or load_rig()).bench
-    if bench is None:
+    bench_cm = (rig or load_rig()).bench_cm
+    if bench_cm is None:
         return ()
-    half = bench.size_cm[0] / 2
+    half = bench_cm[0] / 2
     return tuple(
         name
         for name, place in footprints(blueprint, sized=False).items()
@@ -65,7 +62,7 @@ def outside_bench(blueprint: SceneBlueprint, rig: Rig | None = None) -> tuple[st
 def beyond_reach(blueprint: SceneBlueprint, rig: Rig | None = None) -> tuple[str, ...]:
     """Return the objects whose centre neither arm reaches; arguments as `outside_bench`."""
     arms = (rig or load_rig()).arms
-    reaches = [(np.array(arm.base_xy_cm), arm.reach_cm) for arm in (arms.left, arms.right)]
+    reaches = [(np.array(arm.base_xy_cm), arm.reach_cm) for arm in arms.values()]
     if any(reach is None for _, reach in reaches):
         return ()
     return tuple(

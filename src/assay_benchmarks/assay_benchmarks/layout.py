@@ -11,19 +11,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 from assay_benchmarks.blueprint import SceneBlueprint, SceneObject, blueprint_for
+from assay_benchmarks.layout_schema import RIG, SCENE_LAYOUT, Rig, SceneLayout
+from assay_benchmarks.shapes import Shape
 from assay_benchmarks.specs import KITCHENBENCH_VERSION, instance_by_id
 from assay_core.errors import DataError
 from assay_core.seeds import scene_seed, trial_seed
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-
-    from assay_benchmarks.layout_schema import Rig, SceneLayout
-
-    Model = TypeVar("Model", bound=BaseModel)
 
 __all__ = [
     "LAYOUT_VERSION",
@@ -92,9 +87,7 @@ def load_scene_layout(path: str | Path) -> SceneLayout:
     Raises:
         DataError: Not readable, not JSON, or not a layout; the message names the field.
     """
-    from assay_benchmarks.layout_schema import SceneLayout
-
-    return _load(path, SceneLayout, "a scene layout")
+    return SceneLayout.from_dict(_load(path, SCENE_LAYOUT, "a scene layout"))
 
 
 def load_rig(path: str | Path = YAM_BIMANUAL) -> Rig:
@@ -103,9 +96,7 @@ def load_rig(path: str | Path = YAM_BIMANUAL) -> Rig:
     Raises:
         DataError: Not readable, not JSON, or not a rig; the message names the field.
     """
-    from assay_benchmarks.layout_schema import Rig
-
-    return _load(path, Rig, "a rig")
+    return Rig.from_dict(_load(path, RIG, "a rig"))
 
 
 def _object(item: SceneObject) -> dict[str, Any]:
@@ -124,24 +115,18 @@ def _object(item: SceneObject) -> dict[str, Any]:
     return layout
 
 
-def _load(path: str | Path, model: type[Model], what: str) -> Model:
-    from pydantic import ValidationError
-
+def _load(path: str | Path, shape: Shape, what: str) -> dict[str, Any]:
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(str(path), expected=what, got=str(error), fix="check the path") from error
     try:
-        data = json.loads(text)
+        data: dict[str, Any] = json.loads(text)
     except json.JSONDecodeError as error:
         where = f"{path}:{error.lineno}"
-        raise DataError(where, expected="JSON", got=error.msg, fix="correct or export it again") from error
-    try:
-        return model.model_validate(data)
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(map(str, first["loc"])) or "top level"
-        got = "nothing" if first["type"] == "missing" else repr(first["input"])[:80]
-        raise DataError(
-            f"{path}: {field}", expected=f"{what}: {first['msg']}", got=got, fix="correct the field"
-        ) from error
+        raise DataError(where, expected=f"{what} as JSON", got=error.msg, fix="correct or export it again") from error
+    problem = next(shape.problems(data, ()), None)
+    if problem is not None:
+        field = ".".join(map(str, problem.path)) or "top level"
+        raise DataError(f"{path}: {field}", expected=problem.expected, got=problem.got, fix=problem.fix)
+    return data

@@ -1,41 +1,85 @@
-"""Shape of layout and rig files; imported only when one is read, since building the models takes time."""
+"""Shape of layout and rig files, version 1."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
-
+from assay_benchmarks.shapes import Integer, ListOf, MapOf, Number, Record, Text, either, nullable
 from assay_core.distributions import Scalar
 
-__all__ = ["ArmSpec", "Arms", "Bench", "LayoutObject", "Rig", "SceneLayout"]
+__all__ = ["RIG", "SCENE_LAYOUT", "ArmSpec", "LayoutObject", "Rig", "SceneLayout"]
 
-Pair: TypeAlias = Annotated[list[float], Field(min_length=2, max_length=2)]
-Text: TypeAlias = Annotated[str, Field(min_length=1)]
+_WORD = Text()
+_PAIR = ListOf(Number(), least=2, most=2)
+_VALUES = MapOf(_WORD, either("a number or text", Number(), Text(pattern=r"(?s).*")))
+
+SCENE_LAYOUT = Record(
+    required={
+        "layout_version": Integer(1, 1),
+        "kitchenbench_version": _WORD,
+        "sim_contract_version": Integer(1),
+        "instance_id": _WORD,
+        "eval_seed": nullable("a whole number, or null where only the trial's own seed is known", Integer()),
+        "epoch": Integer(0),
+        "seed": Integer(0),
+        "instruction": _WORD,
+        "target_kind": _WORD,
+        "objects": ListOf(
+            Record(
+                required={
+                    "name": _WORD,
+                    "asset": _WORD,
+                    "role": nullable("text or null", _WORD),
+                    "frame": _WORD,
+                    "xy_cm": _PAIR,
+                    "yaw_deg": Number(),
+                },
+                optional={"size_cm": Number(above=0.0), "amount_g": Number()},
+            )
+        ),
+        "conditions": _VALUES,
+        "setup_values": _VALUES,
+    }
+)
+"""A scene layout."""
+
+_ARM = Record(
+    required={"base_xy_cm": _PAIR, "faces": Text(words=("+x", "-x", "+y", "-y"))},
+    optional={"reach_cm": Number(above=0.0)},
+)
+
+RIG = Record(
+    required={"layout_version": Integer(1, 1), "rig_id": _WORD, "arms": Record({"left": _ARM, "right": _ARM})},
+    optional={
+        "frame": MapOf(_WORD, either("a number or text", Number(), _WORD)),
+        "bench": Record({"size_cm": _PAIR}),
+    },
+)
+"""A bimanual rig."""
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
-
-
-class LayoutObject(_Strict):
+@dataclass(frozen=True)
+class LayoutObject:
     """One object, in centimetres and degrees in ``frame``."""
 
-    name: Text
-    asset: Text
+    name: str
+    asset: str
     role: str | None
-    frame: Text
+    frame: str
     """``bench`` or the name of the parent object."""
-    xy_cm: Pair
+    xy_cm: tuple[float, float]
     yaw_deg: float
     size_cm: float | None = None
     amount_g: float | None = None
 
 
-class SceneLayout(_Strict):
+@dataclass(frozen=True)
+class SceneLayout:
     """A scene as positions."""
 
-    layout_version: Literal[1]
+    layout_version: int
     kitchenbench_version: str
     sim_contract_version: int
     instance_id: str
@@ -45,38 +89,46 @@ class SceneLayout(_Strict):
     seed: int
     instruction: str
     target_kind: str
-    objects: list[LayoutObject]
-    conditions: dict[str, Scalar]
-    setup_values: dict[str, Scalar]
+    objects: tuple[LayoutObject, ...]
+    conditions: Mapping[str, Scalar]
+    setup_values: Mapping[str, Scalar]
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> SceneLayout:
+        """Return a document whose shape is right as a layout."""
+        objects = tuple(LayoutObject(**{**item, "xy_cm": _pair(item["xy_cm"])}) for item in data["objects"])
+        return cls(**{**data, "objects": objects})
 
 
-class ArmSpec(_Strict):
+@dataclass(frozen=True)
+class ArmSpec:
     """Where an arm stands."""
 
-    base_xy_cm: Pair
-    faces: Literal["+x", "-x", "+y", "-y"]
-    reach_cm: Annotated[float, Field(gt=0)] | None = None
+    base_xy_cm: tuple[float, float]
+    faces: str
+    """``+x``, ``-x``, ``+y`` or ``-y``."""
+    reach_cm: float | None = None
 
 
-class Arms(_Strict):
-    """Both arms."""
-
-    left: ArmSpec
-    right: ArmSpec
-
-
-class Bench(_Strict):
-    """The table top, centred on the frame's origin along x."""
-
-    size_cm: Pair
-    """Width along x and depth along y."""
-
-
-class Rig(_Strict):
+@dataclass(frozen=True)
+class Rig:
     """A bimanual rig."""
 
-    layout_version: Literal[1]
-    rig_id: Text
-    arms: Arms
-    frame: dict[str, Any] | None = None
-    bench: Bench | None = None
+    layout_version: int
+    rig_id: str
+    arms: Mapping[str, ArmSpec]
+    """``left`` and ``right``."""
+    frame: Mapping[str, Scalar] | None = None
+    bench_cm: tuple[float, float] | None = None
+    """Width along x and depth along y of the bench."""
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Rig:
+        """Return a document whose shape is right as a rig."""
+        arms = {side: ArmSpec(**{**arm, "base_xy_cm": _pair(arm["base_xy_cm"])}) for side, arm in data["arms"].items()}
+        bench = _pair(data["bench"]["size_cm"]) if "bench" in data else None
+        return cls(data["layout_version"], data["rig_id"], arms, data.get("frame"), bench)
+
+
+def _pair(numbers: list[float]) -> tuple[float, float]:
+    return float(numbers[0]), float(numbers[1])

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from assay_benchmarks.contradictions import contradictions
-from assay_benchmarks.schema import InstanceFile, ObjectFile, Problem, SetupFile, TaskFile, shape_problems
+from assay_benchmarks.schema import InstanceFile, ObjectFile, SetupFile, TaskFile, task_file, task_file_problems
+from assay_benchmarks.shapes import Problem
 from assay_benchmarks.specs import TaskSpec
 from assay_core.distributions import Categorical, Constant, Distribution, Normal, Scalar, Uniform
 from assay_core.errors import ConfigError
-from assay_core.instances import TaskInstance, Validation
+from assay_core.instances import TaskInstance
 from assay_core.located_yaml import Located, load_located
 from assay_core.scene_spec import SimObject, SimSpec, Var
 
@@ -48,10 +47,10 @@ def _read(path: str | Path) -> tuple[TaskFile | None, list[str]]:
     if not isinstance(document.data, dict):
         got = type(document.data).__name__
         raise ConfigError(document.where(), expected="a mapping", got=got, fix="start from an existing task file")
-    try:
-        task = TaskFile.model_validate(document.data)
-    except ValidationError as error:
-        return None, _lines(document, shape_problems(error, document.lines))
+    problems = task_file_problems(document.data)
+    if problems:
+        return None, _lines(document, problems)
+    task = task_file(document.data)
     problems = contradictions(task)
     if Path(path).stem != task.task:
         fix = "rename the file or the task"
@@ -88,12 +87,7 @@ def _instance(entry: InstanceFile) -> TaskInstance:
         target_kind=entry.target_kind,
         language_vars=tuple(entry.language_vars),
         static=dict(entry.static),
-        validation=Validation(
-            representativeness=tuple(entry.validation.representativeness),
-            quality=tuple(entry.validation.quality),
-            difficulty=tuple(entry.validation.difficulty),
-            source=entry.validation.source,
-        ),
+        validation=entry.validation,
         sim=SimSpec(
             objects=tuple(_object(item) for item in entry.scene),
             success=tuple((name, _reference(value)) for name, value in entry.success.items()),
@@ -106,7 +100,7 @@ def _distribution(entry: SetupFile) -> Distribution:
     if entry.uniform is not None:
         return Uniform(entry.uniform[0], entry.uniform[1])
     if entry.normal is not None:
-        return Normal(entry.normal.mean, entry.normal.std)
+        return Normal(entry.normal["mean"], entry.normal["std"])
     if entry.categorical is not None:
         weights = None if entry.weights is None else tuple(entry.weights)
         return Categorical(tuple(entry.categorical), weights)

@@ -91,3 +91,18 @@ def test_inspect_robots_run(run: Run, tmp_path: Path, policy: str, success: floa
     assert log["eval"]["task"] == task
     assert log["results"]["metrics"]["task_success"] == success
     assert log["results"]["total_trials"] == 25
+
+
+def test_the_whole_benchmark_runs_by_name_from_python(run: Run, tmp_path: Path) -> None:
+    program = f"""
+from inspect_robots import eval_set
+from assay_benchmarks import TASK_FACTORIES
+names = [f"kitchenbench/{{key}}" for key in sorted(TASK_FACTORIES)]
+ok, logs = eval_set(names, "kitchen_scripted", "kitchen", log_dir={str(tmp_path)!r})
+assert ok
+for log in logs:
+    print(log.eval.task, log.results.metrics["task_success"], *[s.reduced["task_success"] for s in log.samples])
+"""
+    lines = run(sys.executable, "-c", program).stdout.splitlines()
+    expected = [f"kitchenbench/{key} 1.0 1.0 1.0 1.0 1.0 1.0" for key in sorted(assay_benchmarks.TASK_FACTORIES)]
+    assert [line for line in lines if line.startswith("kitchenbench/")] == expected

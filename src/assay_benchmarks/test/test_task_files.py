@@ -71,7 +71,7 @@ CASES = {
     "unknown key": (
         "    language_vars:",
         "    language_var:",
-        "11: unknown key 'language_var': expected one of id, goal, language_vars, target_kind, static, setup, scene, "
+        "11: unknown key 'language_var': expected one of id, goal, target_kind, setup, scene, language_vars, static, "
         "success, conditions, validation, got language_var. fix: did you mean 'language_vars'?",
     ),
     "missing key": ("max_steps: 100\n", "", "1: missing key 'max_steps': expected 'max_steps' here, got nothing"),

@@ -11,8 +11,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from assay_benchmarks.layout_schema import Rig, SceneLayout
-from assay_benchmarks.schema import TaskFile
+from assay_benchmarks.layout_schema import RIG, SCENE_LAYOUT
+from assay_benchmarks.schema import TASK_FILE
 from assay_benchmarks.specs import SPECS, data_dir
 from assay_core.instances import TaskInstance
 from assay_core.seeds import scene_seed, trial_seed
@@ -20,9 +20,9 @@ from assay_core.seeds import scene_seed, trial_seed
 GOLDEN = Path(__file__).with_name("realizations.json")
 DIGEST_SEEDS = range(200)
 SCHEMAS = {
-    "task.schema.json": TaskFile,
-    "scene-layout.schema.json": SceneLayout,
-    "rig.schema.json": Rig,
+    "task.schema.json": TASK_FILE,
+    "scene-layout.schema.json": SCENE_LAYOUT,
+    "rig.schema.json": RIG,
 }
 SCHEMA_DIR = data_dir().parent / "schemas"
 
@@ -62,7 +62,7 @@ def golden() -> dict[str, Any]:
 
 def schema_text(name: str) -> str:
     """One JSON schema as its file holds it."""
-    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **SCHEMAS[name].model_json_schema()}
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **SCHEMAS[name].json_schema()}
     return json.dumps(schema, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
