@@ -199,19 +199,22 @@ class MockCore:
             return command
         return None
 
-    def on_lockstep_command(self, arm: int, msg: Any) -> None:
+    def on_lockstep_command(self, arm: int, msg: Any) -> Answer | None:
         """Take one arm's command; with the second of a pair, step and publish.
 
         Args:
             arm: Index in `assay_core.rig.ARMS`.
             msg: `assay_msgs/ArmCommand`.
+
+        Returns:
+            What was made of it; None when it was refused before its stamp was looked at.
         """
         command = self._read(arm, msg)
         if command is None:
-            return
+            return None
         if len(command.points) != 1:
             self.reports[arm].refuse(f"expected one point in lockstep, got {len(command.points)}", self.now_ns())
-            return
+            return None
         lockstep = self.lockstep
         answer = lockstep.offer(arm, command.stamp_ns, command.points[0])
         if answer is Answer.STEP:
@@ -226,6 +229,7 @@ class MockCore:
         elif answer is not Answer.COVERED:
             stamp, now = command.stamp_ns / NS, lockstep.now_ns / NS
             self.reports[arm].refuse(f"stamp {stamp:.3f} s: {answer.value}; world time is {now:.3f} s", self.now_ns())
+        return answer
 
     def on_paced_command(self, arm: int, msg: Any) -> None:
         """Take one arm's command; it counts from the next tick on."""

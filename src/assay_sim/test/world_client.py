@@ -5,6 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from sensor_msgs.msg import CameraInfo, Image, JointState
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
 from assay_benchmarks import catalog
 from assay_core.realization import TrialRealization
 from assay_core.rig import ARMS, joint_names
@@ -15,10 +20,6 @@ from assay_ros import qos
 from assay_ros.convert import realization_to_msg, to_ns
 from assay_ros.testing import spin_until
 from assay_sim.mock_world import MockWorld
-from rclpy.node import Node
-from rclpy.parameter import Parameter
-from sensor_msgs.msg import CameraInfo, Image, JointState
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 
 def realization(instance_id: str = "pour_pasta/full-box", epoch: int = 0, eval_seed: int = 0) -> TrialRealization:
