@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["ALLOWED", "RULES"]
+from assay_tools.descriptions import depends
+
+__all__ = ["ALLOWED", "RULES", "Module", "Rule", "read"]
 
 MODULE_LINES = 600
 NODE_LINES = 250
@@ -30,106 +34,125 @@ _WITHOUT_ROS = ("assay_core", "assay_benchmarks")
 _ROS = re.compile(r"^(rclpy|launch|launch_ros|cv_bridge|ament_index_python|rosidl_\w+|\w+_msgs|\w+_interfaces)(\.|$)")
 
 
-def _package_of(root: Path, path: Path) -> str:
-    parts = path.relative_to(root).parts
-    return parts[1] if len(parts) > 2 and parts[0] == "src" else ""
+@dataclass(frozen=True)
+class Module:
+    """One Python file, read once for all rules."""
+
+    root: Path
+    path: Path
+    text: str
+    tree: ast.Module
+
+    @property
+    def name(self) -> str:
+        """Path from the root, for messages."""
+        return str(self.path.relative_to(self.root))
+
+    @property
+    def package(self) -> str:
+        """The package below ``src`` that holds it, empty for other files."""
+        parts = self.path.relative_to(self.root).parts
+        return parts[1] if len(parts) > 2 and parts[0] == "src" else ""
+
+    @property
+    def is_test(self) -> bool:
+        """Whether it holds tests or helps them."""
+        return bool({"test", "tests"} & set(self.path.relative_to(self.root).parts[:-1]))
+
+    def imports(self) -> Iterator[tuple[int, str]]:
+        """Yield line and module of every import, also of those inside functions."""
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    yield node.lineno, alias.name
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                yield node.lineno, node.module
 
 
-def _imports(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Yield line and module of every import, also those inside functions."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield node.lineno, alias.name
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.lineno, node.module
+Rule = Callable[[Sequence[Module]], list[str]]
 
 
-def _parsed(paths: Sequence[Path]) -> Iterator[tuple[Path, ast.Module, str]]:
+def read(root: Path, paths: Sequence[Path]) -> list[Module]:
+    """Return the modules of these files; one that does not parse is left out, since ruff names it."""
+    modules = []
     for path in paths:
         text = path.read_text(encoding="utf-8")
-        try:
-            yield path, ast.parse(text), text
-        except SyntaxError:
-            continue  # ruff names it
+        with contextlib.suppress(SyntaxError):
+            modules.append(Module(root, path, text, ast.parse(text)))
+    return modules
 
 
-def inward_imports(root: Path, paths: Sequence[Path]) -> list[str]:
+def inward_imports(modules: Sequence[Module]) -> list[str]:
     """Dependencies point inward: core <- benchmarks <- everything; node packages never import each other."""
     findings = []
-    for path, tree, _ in _parsed(paths):
-        package = _package_of(root, path)
-        allowed = ALLOWED.get(package)
-        if not package or allowed is None:
+    for module in modules:
+        allowed = ALLOWED.get(module.package)
+        if allowed is None:
             continue
-        for line, module in _imports(tree):
-            top = module.partition(".")[0]
-            if top.startswith("assay_") and top != package and top not in allowed:
-                findings.append(f"{path.relative_to(root)}:{line}: {package} must not import {top}")
+        for line, imported in module.imports():
+            top = imported.partition(".")[0]
+            if top.startswith("assay_") and top != module.package and top not in allowed:
+                findings.append(f"{module.name}:{line}: {module.package} must not import {top}")
     return findings
 
 
-def no_ros_in_core(root: Path, paths: Sequence[Path]) -> list[str]:
+def no_ros_in_core(modules: Sequence[Module]) -> list[str]:
     """What decides is plain Python: assay_core and assay_benchmarks, tests included, import nothing of ROS."""
-    findings = []
-    for path, tree, _ in _parsed(paths):
-        package = _package_of(root, path)
-        if package not in _WITHOUT_ROS:
-            continue
-        for line, module in _imports(tree):
-            if _ROS.match(module):
-                findings.append(f"{path.relative_to(root)}:{line}: {package} is free of ROS, but imports {module}")
-    return findings
+    return [
+        f"{module.name}:{line}: {module.package} is free of ROS, but imports {imported}"
+        for module in modules
+        if module.package in _WITHOUT_ROS
+        for line, imported in module.imports()
+        if _ROS.match(imported)
+    ]
 
 
-def declared_dependencies(root: Path, paths: Sequence[Path]) -> list[str]:
+def declared_dependencies(modules: Sequence[Module]) -> list[str]:
     """Every package of the workspace or of ROS that is imported stands in package.xml, so that a robot PC has it."""
     findings = []
     declared: dict[str, set[str]] = {}
-    for path, tree, _ in _parsed(paths):
-        package = _package_of(root, path)
-        description = root / "src" / package / "package.xml"
+    for module in modules:
+        package = module.package
+        description = module.root / "src" / package / "package.xml"
         if not package or not description.is_file():
             continue
         if package not in declared:
-            text = description.read_text(encoding="utf-8")
-            declared[package] = set(re.findall(r"<(?:\w+_)?depend[^>]*>\s*([\w-]+)\s*</", text)) | {package}
-        for line, module in _imports(tree):
-            top = module.partition(".")[0]
-            if (top.startswith("assay_") or _ROS.match(module)) and top not in declared[package]:
-                findings.append(f"{path.relative_to(root)}:{line}: {top} is missing in src/{package}/package.xml")
+            declared[package] = {package, *depends(description.read_text(encoding="utf-8"))}
+        missing: dict[str, int] = {}
+        for line, imported in module.imports():
+            top = imported.partition(".")[0]
+            if (top.startswith("assay_") or _ROS.match(imported)) and top not in declared[package]:
+                missing.setdefault(top, line)
+        findings += [
+            f"{module.name}:{line}: {top} is missing in src/{package}/package.xml" for top, line in missing.items()
+        ]
     return findings
 
 
-def module_size(root: Path, paths: Sequence[Path]) -> list[str]:
+def module_size(modules: Sequence[Module]) -> list[str]:
     """A module holds at most 600 lines, a module that defines a node at most 250."""
     findings = []
-    for path, tree, text in _parsed(paths):
-        lines = text.count("\n")
-        limit = MODULE_LINES
-        if _package_of(root, path) and "/test/" not in str(path) and _defines_node(tree):
-            limit = NODE_LINES
+    for module in modules:
+        lines = module.text.count("\n")
+        limit = NODE_LINES if module.package and not module.is_test and _defines_node(module.tree) else MODULE_LINES
         if lines > limit:
-            findings.append(f"{path.relative_to(root)}: {lines} lines, expected at most {limit}: split it")
+            findings.append(f"{module.name}: {lines} lines, expected at most {limit}: split it")
     return findings
 
 
 def _defines_node(tree: ast.Module) -> bool:
-    return any(
-        isinstance(node, ast.ClassDef)
-        and any(ast.unparse(base).split(".")[-1] in ("Node", "LifecycleNode") for base in node.bases)
-        for node in tree.body
-    )
+    bases = (base for node in tree.body if isinstance(node, ast.ClassDef) for base in node.bases)
+    return any(ast.unparse(base).rpartition(".")[2] in ("Node", "LifecycleNode") for base in bases)
 
 
 _QOS_POSITION = {"create_publisher": 2, "create_subscription": 3, "create_lifecycle_publisher": 2}
 
 
-def named_qos(root: Path, paths: Sequence[Path]) -> list[str]:
+def named_qos(modules: Sequence[Module]) -> list[str]:
     """QoS is named by meaning (assay_ros.qos): a bare depth says nothing about what happens to a late message."""
     findings = []
-    for path, tree, _ in _parsed(paths):
-        for node in ast.walk(tree):
+    for module in modules:
+        for node in ast.walk(module.tree):
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
                 continue
             position = _QOS_POSITION.get(node.func.attr)
@@ -138,13 +161,11 @@ def named_qos(root: Path, paths: Sequence[Path]) -> list[str]:
             given = [word.value for word in node.keywords if word.arg in ("qos_profile", "qos")]
             given += node.args[position : position + 1]
             if any(isinstance(value, ast.Constant) and isinstance(value.value, int) for value in given):
-                findings.append(
-                    f"{path.relative_to(root)}:{node.lineno}: a bare depth as QoS; use a name of assay_ros.qos"
-                )
+                findings.append(f"{module.name}:{node.lineno}: a bare depth as QoS; use a name of assay_ros.qos")
     return findings
 
 
-RULES: dict[str, Callable[[Path, Sequence[Path]], list[str]]] = {
+RULES: dict[str, Rule] = {
     "imports point inward": inward_imports,
     "no ROS in core and benchmarks": no_ros_in_core,
     "package.xml declares what is imported": declared_dependencies,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import subprocess
 import sys
@@ -100,7 +101,7 @@ def _checks(layout: Layout, environ: Mapping[str, str]) -> Iterator[tuple[str, C
         return lambda: _findings(command, layout.root, environ)
 
     yield "ruff check", tool("ruff", "check", "--output-format", "concise", ".")
-    yield "ruff format", tool("ruff", "format", "--check", ".")
+    yield "ruff format", tool("ruff", "format", "--check", "--output-format", "concise", ".")
     modules = [path / path.name for path in layout.packages()]
     typed = [str(path.relative_to(layout.root)) for path in modules if any(path.glob("*.py"))]
     yield "mypy", tool("mypy", "--no-error-summary", *typed, "tools/assay_tools")
@@ -111,9 +112,14 @@ def _checks(layout: Layout, environ: Mapping[str, str]) -> Iterator[tuple[str, C
     docker = [str(path.relative_to(layout.root)) for path in checked_in(layout, ".Dockerfile")]
     if docker:
         yield "Dockerfiles", tool("hadolint", *docker)
+    modules_read = house_rules.read(layout.root, checked_in(layout, ".py"))
     for name, rule in house_rules.RULES.items():
-        yield name, lambda rule=rule: "\n".join(rule(layout.root, checked_in(layout, ".py")))  # type: ignore[misc]
+        yield name, functools.partial(_broken, rule, modules_read)
     yield "lock files name no package host", lambda: "\n".join(_hosts(layout))
+
+
+def _broken(rule: house_rules.Rule, modules: Sequence[house_rules.Module]) -> str:
+    return "\n".join(rule(modules))
 
 
 def _findings(command: Sequence[str], cwd: Path, environ: Mapping[str, str]) -> str:

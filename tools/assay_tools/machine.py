@@ -6,7 +6,6 @@ A missing header is found here in a second, by name, instead of after minutes in
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import tempfile
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay_tools.console import say
+from assay_tools.descriptions import depends
 from assay_tools.errors import SetupError
 from assay_tools.modes import WHEELS, probe
 
@@ -73,8 +73,7 @@ def _ros_packages(src: Path) -> list[str]:
     own = {path.parent.name for path in src.glob("*/package.xml")}
     named: set[str] = set()
     for path in src.glob("*/package.xml"):
-        text = path.read_text(encoding="utf-8")
-        named.update(re.findall(r"<(?:\w+_)?depend[^>]*>\s*([\w-]+)\s*</", text))
+        named |= depends(path.read_text(encoding="utf-8"))
     return sorted(name for name in named - own if "-" not in name)
 
 

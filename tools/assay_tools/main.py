@@ -112,11 +112,11 @@ def _refuse_other_mode(layout: Layout, mode: str) -> None:
     )
 
 
-def _exec(layout: Layout, command: Sequence[str], environ: Mapping[str, str]) -> int:
+def _exec(layout: Layout, command: list[str], environ: Mapping[str, str]) -> int:
     if command and command[0] in ("-h", "--help"):
         sys.stdout.write("usage: ./assay exec COMMAND [ARGUMENT...]\n\nRuns any command inside the environment.\n")
         return 0
-    command = command[1:] if command[0] == "--" else command
+    command = command[1:] if command[:1] == ["--"] else command
     env = _entered(layout, environ)
     if not command or shutil.which(command[0], path=env["PATH"]) is None:
         raise SetupError(

@@ -130,7 +130,10 @@ def explain_failure(output: str, what: str) -> SetupError:
 
 
 def install(layout: Layout, mode: str, environ: Mapping[str, str], lock_fd: int) -> None:
-    """Install what the lock says and remove what it does not.
+    """Install what the lock says into a fresh virtual environment.
+
+    Never bring an old one up to date: ROS 2 wheels carry the metadata of further packages, which an installer takes for
+    packages that nobody asked for, and removing those takes files of the wheels with it.
 
     Args:
         layout: The checkout.
@@ -180,8 +183,8 @@ def install(layout: Layout, mode: str, environ: Mapping[str, str], lock_fd: int)
             raise explain_failure(output, "the installer (uv)")
     if uv.exists():
         env.update(index_settings(env, output_of([*pip, "config", "list"], env)))
-        command = [str(uv), "pip", "sync", "--python", python, "--require-hashes", "--no-progress"]
-        command += ["--build-constraints", str(constraints), str(lock_path)]
+        command = [str(uv), "pip", "install", "--python", python, "--no-deps", "--require-hashes", "--no-progress"]
+        command += ["--build-constraints", str(constraints), "-r", str(lock_path)]
     else:
         say("      no uv for this platform: using pip, which takes longer")
         command = [*pip, "install", "--retries", "2", "--require-hashes", "--no-deps", "-r", str(lock_path)]

@@ -78,54 +78,12 @@ def make(layout: Layout, environ: Mapping[str, str], *, clean: bool = False) -> 
         way = "ROS 2 from wheels" if mode == modes.WHEELS else f"the sourced ROS 2 {mode.partition('-')[2]}"
         say(f"assay: setting up the environment ({way}): {'asked to start from nothing' if clean else reason}")
         layout.ready.unlink(missing_ok=True)
-        if mode == modes.WHEELS:
-            modes.check_platform()
-        python = modes.pick_python(mode, environ)
-        why = "asked to start from nothing" if clean else venv.reusable(layout, mode, python)
-
-        say("[1/4] tool chain")
-        machine.ensure(lambda: machine.missing(mode, python, environ, layout.src), environ)
-
+        if clean:
+            build.wipe(layout)
+        python = _tool_chain(layout, mode, environ)
         requirements = stamps.digest(layout.requirements(mode.partition("-")[0]))
-        if why:
-            say(f"[2/4] virtual environment from {python}" + ("" if why == "there is none" else f": {why}"))
-            machine.check_disk(layout.root)
-            venv.create(layout, mode, python, environ)
-        else:
-            say("[2/4] virtual environment: kept")
-
-        if why or stamps.read_stamp(layout.venv_ready).get("requirements") != requirements:
-            lock = layout.requirements(mode.partition("-")[0]).read_text(encoding="utf-8")
-            say(f"[3/4] {packages.count(lock)} locked packages")
-            layout.venv_ready.unlink(missing_ok=True)
-            packages.install(layout, mode, environ, lock_fd)
-            if mode == modes.WHEELS:
-                repair.repair(layout.venv / "share", venv.paths_of(layout))
-            identity = {"root": str(layout.root), "mode": mode, "format": stamps.FORMAT, "python": python}
-            stamps.write_stamp(
-                layout.venv_ready, {**identity, "version": venv.version_of(python), "requirements": requirements}
-            )
-        else:
-            say("[3/4] locked packages: installed")
-
-        fingerprint = stamps.build_fingerprint(layout)
-        built = stamps.read_stamp(layout.build_ready)
-        here = str(layout.root)
-        if (
-            why
-            or clean
-            or (built.get("fingerprint"), built.get("root"), built.get("mode")) != (fingerprint, here, mode)
-        ):
-            count = len(layout.packages())
-            say(
-                f"[4/4] building {count} packages" + ("" if layout.build.exists() else "; the first time takes minutes")
-            )
-            if clean:
-                build.wipe(layout)
-            build.build(layout, mode, environment.base_environ(layout, mode, environ), lock_fd, fingerprint)
-        else:
-            say("[4/4] build: current")
-
+        fresh = _packages(layout, mode, python, requirements, environ, lock_fd, clean=clean)
+        fingerprint = _build(layout, mode, environ, lock_fd, force=fresh)
         stamp = {
             "root": str(layout.root),
             "mode": mode,
@@ -138,6 +96,58 @@ def make(layout: Layout, environ: Mapping[str, str], *, clean: bool = False) -> 
         stamps.write_stamp(layout.ready, stamp)
         say(f"assay: environment ready in {time.monotonic() - start:.0f} s")
         return stamp
+
+
+def _tool_chain(layout: Layout, mode: str, environ: Mapping[str, str]) -> str:
+    """Check the machine, install what is missing where that is allowed; return the interpreter to use."""
+    say("[1/4] tool chain")
+    if mode == modes.WHEELS:
+        modes.check_platform()
+    python = modes.pick_python(mode, environ)
+    machine.ensure(lambda: machine.missing(mode, python, environ, layout.src), environ)
+    return python
+
+
+def _packages(
+    layout: Layout,
+    mode: str,
+    python: str,
+    requirements: str,
+    environ: Mapping[str, str],
+    lock_fd: int,
+    *,
+    clean: bool,
+) -> bool:
+    """Make the virtual environment with its packages unless it is complete; return whether it was made."""
+    why = "asked to start from nothing" if clean else venv.reusable(layout, mode, python, requirements)
+    if not why:
+        say("[2/4] virtual environment: complete")
+        say("[3/4] locked packages: installed")
+        return False
+    say(f"[2/4] virtual environment from {python}" + ("" if why == "there is none" else f": {why}"))
+    machine.check_disk(layout.root)
+    venv.create(layout, mode, python, environ)
+    lock = layout.requirements(mode.partition("-")[0]).read_text(encoding="utf-8")
+    say(f"[3/4] {packages.count(lock)} locked packages")
+    packages.install(layout, mode, environ, lock_fd)
+    if mode == modes.WHEELS:
+        repair.repair(layout.venv / "share", venv.paths_of(layout))
+    venv.complete(layout, mode, python, requirements)
+    return True
+
+
+def _build(layout: Layout, mode: str, environ: Mapping[str, str], lock_fd: int, *, force: bool) -> str:
+    """Build the workspace unless it is current; return the fingerprint of what went into it."""
+    fingerprint = stamps.build_fingerprint(layout)
+    built = stamps.read_stamp(layout.build_ready)
+    wanted = {"fingerprint": fingerprint, "root": str(layout.root), "mode": mode}
+    if not force and {key: built.get(key) for key in wanted} == wanted:
+        say("[4/4] build: current")
+        return fingerprint
+    first = "" if layout.build.exists() else "; the first time takes minutes"
+    say(f"[4/4] building {len(layout.packages())} packages{first}")
+    build.build(layout, mode, environment.base_environ(layout, mode, environ), lock_fd, fingerprint)
+    return fingerprint
 
 
 def main(layout: Layout, arguments: Sequence[str], environ: Mapping[str, str]) -> int:

@@ -14,12 +14,12 @@ from assay_tools.errors import SetupError
 from assay_tools.layout import Layout
 from assay_tools.modes import WHEELS, probe
 from assay_tools.repair import Paths
-from assay_tools.stamps import FORMAT, read_stamp
+from assay_tools.stamps import FORMAT, read_stamp, write_stamp
 
-__all__ = ["create", "paths_of", "reusable"]
+__all__ = ["complete", "create", "paths_of", "reusable"]
 
 
-def reusable(layout: Layout, mode: str, python: str) -> str:
+def reusable(layout: Layout, mode: str, python: str, requirements: str) -> str:
     """Return an empty string if the virtual environment can be kept, else why not."""
     if not layout.venv.exists():
         return "there is none"
@@ -34,9 +34,26 @@ def reusable(layout: Layout, mode: str, python: str) -> str:
         return "setup itself has changed"
     if stamp.get("python") != python:
         return f"it was made from {stamp.get('python')}"
+    if stamp.get("requirements") != requirements:
+        return "the locked packages have changed"
     if stamp.get("version") != version_of(python) or probe(str(layout.python), "pass") is None:
         return "its Python was replaced"
     return ""
+
+
+def complete(layout: Layout, mode: str, python: str, requirements: str) -> None:
+    """Say that the virtual environment holds everything; called last."""
+    write_stamp(
+        layout.venv_ready,
+        {
+            "root": str(layout.root),
+            "mode": mode,
+            "format": FORMAT,
+            "python": python,
+            "version": version_of(python),
+            "requirements": requirements,
+        },
+    )
 
 
 def version_of(python: str) -> str:
