@@ -9,21 +9,20 @@ session/heartbeat (Heartbeat, EVENT, a few times a second).
 Client: world/reset (ResetWorld), with parameter ``world``.
 
 Everything is decided in `runner_desk`, `operator_desk` and `watch`; this file only carries messages to and fro. An
-answer or receipt leaves after the commit, and no callback waits for it: services are coroutines that go on when the
-journal's thread wakes the executor through a guard condition.
+answer or receipt leaves after the commit, and no callback waits for it: the journal's thread wakes the executor through
+a guard condition, and a `DeferredService` answers then.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import traceback
 from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
-from rclpy.task import Future
 
 from assay_bench.bench import Bench
 from assay_bench.crash import crash_probe
@@ -34,10 +33,10 @@ from assay_bench.runner_desk import RunnerDesk
 from assay_bench.settings import BenchmarkParams
 from assay_bench.watch import Watch
 from assay_bench.world_client import WorldClient
-from assay_core.errors import ConfigError
 from assay_msgs.msg import Abort, Heartbeat, Ready, Realization, Receipt, ResultCode, Skip, TrialState, Verdict
 from assay_msgs.srv import AdvanceTrial, CloseSession, FinishTrial, OpenSession, StartTrial
 from assay_ros import node_main, params, qos
+from assay_ros.deferred import DeferredService, Reply
 
 __all__ = ["BenchmarkNode", "main"]
 
@@ -69,8 +68,7 @@ class BenchmarkNode(LifecycleNode):
         except ValueError as error:
             self.get_logger().error(str(error))
             return TransitionCallbackReturn.FAILURE
-        self._group = ReentrantCallbackGroup()
-        self._guard = self.create_guard_condition(self._run_soon, callback_group=self._group)
+        self._guard = self.create_guard_condition(self._run_soon)
         self._pipeline = Pipeline(self._call_soon)
         self.bench = bench = Bench(self, self.params, probe=probe)
         bench.take_up = lambda held: self._submit(self._operators.take_up(held))
@@ -82,7 +80,7 @@ class BenchmarkNode(LifecycleNode):
         self._receipt = self._publisher(Receipt, "benchmark/receipt", qos.EVENT)
         if self.params.world:
             p = self.params
-            self._world = WorldClient(self, self._group, p.world_deadline_s, p.world_retry_s, self._on_world)
+            self._world = WorldClient(self, p.world_deadline_s, p.world_retry_s, self._on_world)
         self._service(OpenSession, "open_session", self._runner.open_session)
         self._service(StartTrial, "start_trial", self._runner.start_trial)
         self._service(AdvanceTrial, "advance_trial", self._runner.advance_trial)
@@ -100,7 +98,7 @@ class BenchmarkNode(LifecycleNode):
         self._active = True
         if self.bench is not None:
             self.bench.offload(self.bench.realizer.warm)
-        self._timer = self.create_timer(WATCH_PERIOD_S, self._on_timer, callback_group=self._group)
+        self._timer = self.create_timer(WATCH_PERIOD_S, self._on_timer)
         return super().on_activate(state)
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -153,6 +151,8 @@ class BenchmarkNode(LifecycleNode):
     def publish_receipt(self, message: Receipt) -> None:
         """Publish on benchmark/receipt."""
         self._receipt.publish(message)
+        if not message.accepted:
+            self.get_logger().warning(f"message {message.uuid} refused: {message.message}")
 
     def reset_world(self, message: Realization) -> None:
         """Call world/reset."""
@@ -162,21 +162,17 @@ class BenchmarkNode(LifecycleNode):
     # -- what comes in ------------------------------------------------------------------------------------------------
 
     def _service(self, kind: Any, name: str, operation: Callable[[Any], Operation]) -> None:
-        async def serve(request: Any, response: Any) -> Any:
+        def serve(request: Any, reply: Reply) -> None:
             if not self._active:
-                response.code, response.message = ResultCode.NOT_READY, "benchmark node: not active. fix: activate it"
-                return response
-            answer = Future()
+                text = "benchmark node: expected the active state, got another. fix: activate the node"
+                reply(kind.Response(code=ResultCode.NOT_READY, message=text))
+                return
+            self._pipeline.submit(
+                operation(request), reply, lambda error: reply(self._refuse(kind.Response, name, error))
+            )
 
-            def refuse(error: BaseException) -> None:
-                response.code, response.message = self._said_no(name, error)
-                answer.set_result(response)
-
-            self._pipeline.submit(operation(request), answer.set_result, refuse)
-            return await answer
-
-        service = self.create_service(kind, f"benchmark/{name}", serve, callback_group=self._group)
-        self._entities.append(lambda: self.destroy_service(service))
+        service = DeferredService(self, kind, f"benchmark/{name}", serve)
+        self._entities.append(service.destroy)
 
     def _messages(self, kind: Any, topic: str, operation: Callable[[Any], Operation]) -> None:
         self._subscribe(kind, topic, lambda message: self._submit(operation(message)))
@@ -198,14 +194,21 @@ class BenchmarkNode(LifecycleNode):
 
     def _submit(self, operation: Operation) -> None:
         if self._active:
-            self._pipeline.submit(operation, lambda _: None, lambda error: self._said_no("operation", error))
+            self._pipeline.submit(operation, lambda _: None, lambda error: self._log("benchmark", error))
 
-    def _said_no(self, what: str, error: BaseException) -> tuple[int, str]:
+    def _refuse(self, make: Callable[..., Any], name: str, error: BaseException) -> Any:
+        self._log(name, error)
         if isinstance(error, Refusal):
-            self.get_logger().warning(f"{what} refused: {error.message}")
-            return error.code, error.message
-        self.get_logger().error(f"{what}: {type(error).__name__}: {error}")
-        return ResultCode.INTERNAL, f"benchmark node: {type(error).__name__}: {error}. fix: see the node's log"
+            return make(code=error.code, message=error.message)
+        text = f"benchmark node: {type(error).__name__}: {error}. fix: see the node's log"
+        return make(code=ResultCode.INTERNAL, message=text)
+
+    def _log(self, name: str, error: BaseException) -> None:
+        if isinstance(error, Refusal):
+            self.get_logger().warning(f"{name}: {error.message}")
+        else:
+            trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+            self.get_logger().error(f"{name}: unexpected {trace}")
 
     def _call_soon(self, function: Callable[[], None]) -> None:
         self._soon.append(function)
@@ -221,7 +224,7 @@ class BenchmarkNode(LifecycleNode):
         return publisher
 
     def _subscribe(self, kind: Any, topic: str, callback: Callable[[Any], None]) -> None:
-        subscription = self.create_subscription(kind, topic, callback, qos.EVENT, callback_group=self._group)
+        subscription = self.create_subscription(kind, topic, callback, qos.EVENT)
         self._entities.append(lambda: self.destroy_subscription(subscription))
 
 
@@ -231,7 +234,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except ConfigError as error:
-        sys.exit(f"error: {error}")
+    sys.exit(main())

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from rclpy.callback_groups import CallbackGroup
 from rclpy.node import Node
 
 from assay_bench.refusal import code_name
@@ -27,15 +26,14 @@ class WorldClient:
 
     Args:
         node: Node that owns the client.
-        group: Callback group of the client.
         deadline_s: Longest wait for an answer, repeats included [s].
         retry_s: An unanswered call is repeated after this [s].
         answered: Takes the outcome of each reset, once.
     """
 
-    def __init__(self, node: Node, group: CallbackGroup, deadline_s: float, retry_s: float, answered: Answered) -> None:
+    def __init__(self, node: Node, deadline_s: float, retry_s: float, answered: Answered) -> None:
         self._node = node
-        self._client = node.create_client(ResetWorld, SERVICE, callback_group=group)
+        self._client = node.create_client(ResetWorld, SERVICE)
         self._deadline_s, self._retry_s, self._answered = deadline_s, retry_s, answered
         self._request: Realization | None = None
         self._asked = self._sent = 0.0
