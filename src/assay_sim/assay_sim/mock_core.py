@@ -154,8 +154,8 @@ class MockCore:
             )
         trial = (msg.session_id, msg.trial_id, found)
         if trial == self._trial:
-            if self.dynamics.steps == 0:
-                self._publish(repeat=True)
+            # In the middle of a trial too: whoever missed the newest state, like a restarted grader, hears it so.
+            self._publish(repeat=True)
             return ResultCode.OK, ""
         if trial[:2] == self._trial[:2]:
             return ResultCode.INVALID_ARGUMENT, (
