@@ -17,5 +17,5 @@ setup(
     ],
     zip_safe=False,
     extras_require={"test": ["pytest"]},
-    entry_points={"console_scripts": []},
+    entry_points={"console_scripts": ["auto_operator = assay_operator.auto_operator:main"]},
 )
