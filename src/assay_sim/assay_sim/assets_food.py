@@ -105,7 +105,8 @@ def _scatter(
 ) -> None:
     """Lay pieces over an ellipse, the outermost first; ``height`` takes the distance from the middle, 0..1."""
     _, length, _, count = PIECES[kind]
-    scale, spread = 1.0, 0.95
+    # Pieces lie in any direction: their ends stay within the pile.
+    scale, spread = 1.0, max(0.4, 1.0 - 0.5 * length / min(half_w, half_l))
     if inside:
         scale, spread, count = min(1.0, 1.5 * min(half_w, half_l) / length), 0.72, max(8, int(count * 0.35))
     distances = np.sqrt(rng.uniform(0.0, 1.0, count)) * spread

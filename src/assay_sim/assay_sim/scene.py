@@ -32,6 +32,9 @@ _FLOORS: Mapping[str, float] = {"tray": 0.009, "dish_rack": 0.013}
 """Height at which things stand in an asset [m]; others carry on their top."""
 
 
+_SURFACE_M = 0.01
+"""Height of the pieces that lie on top of a filling [m]."""
+
 _LEVEL = 10
 """Rank between two objects that lie on each other; what a tray holds by design comes in between."""
 
@@ -89,7 +92,7 @@ def _place_child(blueprint: SceneBlueprint, item: SceneObject, parent: Placed) -
     z, rank = parent.z + _FLOORS.get(parent.asset, parent.size[2]), parent.rank + 1
     if item.asset in PIECES and parent.asset in _OPENINGS:
         half_w, half_l, level = _OPENINGS[parent.asset]
-        size = (parent.size[0] * half_w * 2, parent.size[1] * half_l * 2, parent.size[2] * level)
+        size = (parent.size[0] * half_w * 2, parent.size[1] * half_l * 2, _SURFACE_M)
         z, filling = parent.z + parent.size[2] * level, True
     elif item.asset == "lid" and not _overlap(item.x_cm / 100.0, item.y_cm / 100.0, parent.size, size):
         z, rank = 0.0, 0
