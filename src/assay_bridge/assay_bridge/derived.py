@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Derived", "rederive", "session_status"]
 
-_CANCELLED = ("cancelled", "interrupted")
+_CANCELLED = "cancelled"
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,8 @@ def _logged(fold: SessionFold, problems: list[str]) -> list[LoggedTrial]:
 
 
 def _was_cancelled(attempt: Attempt) -> bool:
-    return not attempt.ended or attempt.status in _CANCELLED
+    """Whether an attempt without result was ended by a person or by the death of runner or benchmark node."""
+    return not attempt.ended or attempt.status == _CANCELLED or attempt.code == _CANCELLED.upper()
 
 
 def _judged(

@@ -156,7 +156,7 @@ def notes(summary: Mapping[str, Any], unvalidated: int = 0) -> tuple[str, ...]:
     some = next((one for part in limits.values() for one in part["instances"].values()), None)
     lines = []
     if some is not None:
-        method = str(some["interval"]["method"]).replace("_", "-")
+        method = str(some["interval"]["method"]).replace("_", " ").title().replace(" ", "-")
         lines.append(f"Intervals are {method}, {some['interval']['level']:.0%}, over the realizations of one instance.")
     lines.append("A rate in brackets is the mean over a task's instances: a convenience, not part of the methodology.")
     if summary["invalid"]:

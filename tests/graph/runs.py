@@ -1,0 +1,163 @@
+"""Helpers of the graph tests: `assay` as a process, its nodes, and what it leaves behind."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from assay_core.errors import DataError
+from assay_core.journal import JournalReader
+
+DEADLINE_S = 90.0
+"""Generous: the machine may be busy."""
+
+POLL_S = 0.02
+
+
+def wait_for(condition: Callable[[], Any], what: str, deadline_s: float = DEADLINE_S) -> Any:
+    """Return what ``condition`` returns once it is true."""
+    end = time.monotonic() + deadline_s
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise TimeoutError(f"{what}: not within {deadline_s:g} s")
+        time.sleep(POLL_S)
+
+
+class Assay:
+    """A running `assay` command in a process group of its own."""
+
+    def __init__(self, *argv: str, cwd: Path, env: dict[str, str] | None = None) -> None:
+        self.out, self.err = cwd / "stdout.txt", cwd / "stderr.txt"
+        self._files = [self.out.open("ab"), self.err.open("ab")]
+        self._err_from = self.err.stat().st_size
+        environ = {key: value for key, value in os.environ.items() if key != "ROS_DOMAIN_ID"}
+        environ["XDG_STATE_HOME"] = str(cwd / "state")
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "assay_cli", *argv],
+            cwd=cwd,
+            env={**environ, **(env or {})},
+            stdin=subprocess.DEVNULL,
+            stdout=self._files[0],
+            stderr=self._files[1],
+            start_new_session=True,
+        )
+        self._children: dict[int, psutil.Process] = {}
+        self._shared: set[str] = set()
+
+    def nodes(self) -> dict[str, psutil.Process]:
+        """Return the processes of the graph by node name."""
+        found: dict[str, psutil.Process] = {}
+        self._shared |= _segments_of(self.process.pid)
+        with contextlib.suppress(psutil.NoSuchProcess):
+            for child in psutil.Process(self.process.pid).children(recursive=True):
+                self._children[child.pid] = child
+                self._shared |= _segments_of(child.pid)
+                with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+                    name = next((word[8:] for word in child.cmdline() if word.startswith("__node:=")), None)
+                    if name:
+                        found[name] = child
+        return found
+
+    def node(self, name: str) -> psutil.Process:
+        """Return the process of one node, once it is there."""
+        process: psutil.Process = wait_for(lambda: self.nodes().get(name), f"node {name}")
+        return process
+
+    def wait(self, deadline_s: float = DEADLINE_S) -> int:
+        """Return the exit code."""
+        try:
+            return self.process.wait(deadline_s)
+        except subprocess.TimeoutExpired:
+            raise TimeoutError(f"assay did not end within {deadline_s:g} s:\n{self.stderr()}") from None
+
+    def stdout(self) -> str:
+        """Return everything on standard output so far."""
+        return self.out.read_text()
+
+    def stderr(self) -> str:
+        """Return what this command wrote to standard error so far."""
+        return self.err.read_bytes()[self._err_from :].decode()
+
+    def survivors(self) -> list[str]:
+        """Return the command lines of children that still run, after a moment to end."""
+        alive = list(self._children.values())
+        _, alive = psutil.wait_procs(alive, timeout=10)
+        found = []
+        for process in alive:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                if process.status() != psutil.STATUS_ZOMBIE:
+                    found.append(" ".join(process.cmdline()))
+        return found
+
+    def shared_memory_left(self) -> list[str]:
+        """Return what the processes seen by `nodes` left in shared memory; other graphs of the machine do not count."""
+        assert self._shared, "nodes() was never called while the graph ran"
+        names = [path.name for path in Path("/dev/shm").iterdir()]
+        return sorted(name for name in names if any(segment in name for segment in self._shared))
+
+    def close(self) -> None:
+        """End whatever is left, hard."""
+        self.nodes()
+        for process in [*self._children.values()]:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        for file in self._files:
+            file.close()
+
+
+@contextlib.contextmanager
+def assay(*argv: str, cwd: Path, env: dict[str, str] | None = None) -> Iterator[Assay]:
+    """Run `assay`, and end it in the end."""
+    running = Assay(*argv, cwd=cwd, env=env)
+    try:
+        yield running
+    finally:
+        running.close()
+
+
+def journal_events(session: Path) -> list[Any]:
+    """Return the events that a journal holds so far; none before it exists."""
+    try:
+        return list(JournalReader(session).events())
+    except (DataError, OSError):
+        return []
+
+
+def wait_for_trials(session: Path, count: int) -> None:
+    """Wait until so many trials have ended."""
+    wait_for(
+        lambda: sum(event.kind == "trial_ended" for event in journal_events(session)) >= count,
+        f"{count} trials in {session}",
+    )
+
+
+_SEGMENT = re.compile(r"/dev/shm/((?:fastrtps|fastdds)_[0-9a-f]{16})")
+
+
+def _segments_of(pid: int) -> set[str]:
+    """Return the names of the shared-memory segments that a process has mapped; no two processes share a name."""
+    try:
+        return set(_SEGMENT.findall(Path(f"/proc/{pid}/maps").read_text()))
+    except OSError:
+        return set()
+
+
+def kill(process: psutil.Process, signum: int = signal.SIGKILL) -> None:
+    """Send a signal to one process."""
+    os.kill(process.pid, signum)

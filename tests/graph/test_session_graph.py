@@ -1,0 +1,216 @@
+"""Whole sessions over a real graph: end to end, and through every death that can befall one."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from inspect_robots.log import read_eval_log
+
+sys.path.insert(0, str(Path(__file__).parent))
+from runs import Assay, assay, journal_events, kill, wait_for, wait_for_trials
+
+from assay_core.journal import JournalReader, comparable
+from assay_core.seal import verify_seal
+
+pytestmark = pytest.mark.timeout(400)
+
+INSTANCE = "pour_pasta/full-box"
+NODES = {"world", "policy", "benchmark", "operator", "lifecycle_manager"}
+
+
+def check_complete(session: Path, trials: int) -> JournalReader:
+    """Every planned trial is in the results exactly once, and every attempt is accounted for."""
+    reader = JournalReader(session)
+    reader.verify()
+    results = reader.results()
+    assert [result.entry.index for result in results] == list(range(trials))
+    assert all(result.counted for result in results), [(r.entry.index, r.outcome, r.reason) for r in results]
+    summary = json.loads((session / "summary.json").read_text())
+    invalid = sum(not attempt.outcome()[1] for attempt in reader.attempts())
+    assert (summary["status"], summary["trials"], summary["invalid"]) == ("done", trials, invalid)
+    assert verify_seal(session) == []
+    return reader
+
+
+def start(cwd: Path, *more: str, epochs: int, cameras: int = 0, policy: str = "scripted") -> Any:
+    return assay(
+        *("eval", INSTANCE, "--session", "s", "--epochs", str(epochs), "--cameras", str(cameras)),
+        *("--policy", policy, "--json", *more),
+        cwd=cwd,
+    )
+
+
+def resume(cwd: Path, trials: int) -> JournalReader:
+    with assay("resume", "s", "--json", cwd=cwd) as again:
+        assert again.wait() == 0, again.stderr()
+        assert again.survivors() == []
+    return check_complete(cwd / "s", trials)
+
+
+def test_a_session_leaves_everything_that_is_promised_and_nothing_else(tmp_path: Path) -> None:
+    with start(tmp_path, epochs=2, cameras=2) as run:
+        wait_for(lambda: set(run.nodes()) >= NODES, "five processes")
+        wait_for_trials(tmp_path / "s", 1)
+        run.nodes()
+        assert run.wait() == 0, run.stderr()
+        assert run.survivors() == []
+        assert run.shared_memory_left() == []
+        summary = json.loads(run.stdout())
+    session = tmp_path / "s"
+    reader = check_complete(session, 2)
+    assert summary == json.loads((session / "summary.json").read_text())
+    assert summary["tasks"]["kitchenbench/pour_pasta"]["instances"][INSTANCE]["p_hat"] == 1.0
+    [log_path] = (session / "logs").glob("*.json")
+    log = read_eval_log(str(log_path))
+    assert (log.status, log.results.total_trials, log.eval.policy) == ("success", 2, "assay")
+    assert log.results.metrics == {"task_success": 1.0, "episode_length": 20.0}
+    for trial in ("000000-0", "000001-0"):
+        assert sorted(path.name for path in (session / "trials" / trial).glob("*.jpg")) == [
+            "final_left_cam.jpg",
+            "final_top_cam.jpg",
+        ]
+    actions = (session / "logs" / log.samples[0].trial_metadata[0]["actions"]).read_text().splitlines()
+    assert len(actions) == 21, "one header and twenty steps"
+    assert len(reader.attempts()) == 2
+    done = subprocess.run(
+        ["inspect-robots", "inspect", str(log_path)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_one_seed_gives_one_journal_and_a_policy_of_chance_fails(tmp_path: Path) -> None:
+    contents = []
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        with start(tmp_path / name, "--seed", "7", epochs=1, policy="random") as run:
+            assert run.wait() == 0, run.stderr()
+            assert json.loads(run.stdout())["tasks"]["kitchenbench/pour_pasta"]["mean_p_hat"] == 0.0
+        contents.append(comparable(JournalReader(tmp_path / name / "s").events()))
+    assert contents[0] == contents[1]
+
+
+@pytest.mark.parametrize("name", ["world", "policy", "benchmark"])
+def test_a_killed_process_is_named_and_the_session_can_go_on(name: str, tmp_path: Path) -> None:
+    with start(tmp_path, epochs=40) as run:
+        wait_for_trials(tmp_path / "s", 2)
+        kill(run.node(name))
+        assert run.wait() == 1, run.stderr()
+        assert f"{name} (" in run.stderr()
+        assert "SIGKILL" in run.stderr()
+        assert "go on with: assay resume s" in run.stderr()
+        assert "Traceback" not in run.stderr()
+        assert run.survivors() == []
+    reader = resume(tmp_path, 40)
+    assert len(reader.attempts()) <= 41
+
+
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda s: s.name)
+def test_a_signal_ends_a_session_cleanly(signum: signal.Signals, tmp_path: Path) -> None:
+    with start(tmp_path, epochs=40) as run:
+        wait_for_trials(tmp_path / "s", 1)
+        run.nodes()
+        begun = time.monotonic()
+        os.kill(run.process.pid, signum)
+        assert run.wait(15) == 130, run.stderr()
+        took = time.monotonic() - begun
+        assert "Traceback" not in run.stderr()
+        assert run.survivors() == []
+        assert run.shared_memory_left() == []
+    print(f"{signum.name}: ended after {took:.2f} s")
+    events = journal_events(tmp_path / "s")
+    assert events[-1].kind == "session_closed"
+    assert events[-1].body["status"] == "incomplete"
+    assert not (tmp_path / "s" / "journal.sqlite-wal").exists(), "the journal was not closed"
+    resume(tmp_path, 40)
+
+
+def test_kill_9_of_anything_at_any_time_loses_nothing_acknowledged(tmp_path: Path) -> None:
+    seed = int(os.environ.get("ASSAY_TEST_SEED", random.randrange(2**32)))
+    print(f"ASSAY_TEST_SEED={seed}")
+    rng = random.Random(seed)
+    trials, session = 60, tmp_path / "s"
+    acknowledged: dict[str, str] = {}
+    victims = ["runner", "benchmark", "world", "policy", "runner"]
+    for round_number, victim in enumerate(victims):
+        with resumed(tmp_path, trials, first=round_number == 0) as run:
+            ended = sum(event.kind == "trial_ended" for event in journal_events(session))
+            wait_for(
+                lambda before=ended: sum(e.kind == "trial_ended" for e in journal_events(session)) > before,
+                f"a trial of round {round_number}",
+            )
+            nodes = run.nodes()
+            time_to_live = rng.uniform(0.0, 0.5)
+            end = time.monotonic() + time_to_live
+            wait_for(lambda end=end: time.monotonic() >= end, "the moment")
+            print(f"round {round_number}: kill {victim} after {time_to_live:.3f} s")
+            if victim == "runner":
+                run.process.kill()
+            else:
+                kill(nodes[victim])
+            run.wait()
+            assert run.survivors() == [], "processes outlived the runner"
+        for event in journal_events(session):
+            if event.kind == "verdict":
+                acknowledged[event.trial_id] = event.body["uuid"]
+    reader = resume(tmp_path, trials)
+    verdicts = {trial: verdict.uuid for trial, verdict in reader.verdicts().items()}
+    assert acknowledged.items() <= verdicts.items(), "a verdict was lost"
+    assert len(reader.attempts()) <= trials + len(victims)
+
+
+def resumed(cwd: Path, trials: int, *, first: bool) -> Any:
+    return start(cwd, epochs=trials) if first else assay("resume", "s", "--json", cwd=cwd)
+
+
+def test_a_second_runner_on_one_rig_is_refused_by_name(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    with start(tmp_path / "a", epochs=60) as first:
+        wait_for_trials(tmp_path / "a" / "s", 1)
+        domain = domain_of(first)
+        with assay(
+            *("eval", INSTANCE, "--session", "s", "--cameras", "0", "--attach"),
+            cwd=tmp_path / "b",
+            env={"ROS_DOMAIN_ID": domain},
+        ) as second:
+            assert second.wait() == 2, second.stderr()
+            assert "SESSION_OTHER_OPEN" in second.stderr()
+            assert not (tmp_path / "b" / "s").exists(), "the refused session left a directory"
+        first.process.send_signal(signal.SIGINT)
+        assert first.wait() == 130
+
+
+def test_sessions_side_by_side_take_different_domains(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    with start(tmp_path / "a", epochs=3) as first, start(tmp_path / "b", epochs=3) as second:
+        wait_for(lambda: set(first.nodes()) >= NODES and set(second.nodes()) >= NODES, "both graphs")
+        assert domain_of(first) != domain_of(second)
+        assert (first.wait(), second.wait()) == (0, 0), first.stderr() + second.stderr()
+    check_complete(tmp_path / "a" / "s", 3)
+    check_complete(tmp_path / "b" / "s", 3)
+
+
+def test_resuming_what_runs_is_refused(tmp_path: Path) -> None:
+    with start(tmp_path, epochs=60) as run:
+        wait_for_trials(tmp_path / "s", 1)
+        (tmp_path / "other").mkdir()
+        with assay("resume", str(tmp_path / "s"), cwd=tmp_path / "other") as second:
+            assert second.wait() == 2
+            assert "one is running (process" in second.stderr()
+        run.process.send_signal(signal.SIGINT)
+        assert run.wait() == 130
+
+
+def domain_of(run: Assay) -> str:
+    """Return the ROS domain of a run's nodes."""
+    return str(run.node("world").environ()["ROS_DOMAIN_ID"])
