@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 __all__ = ["TrialRealization"]
@@ -52,10 +52,10 @@ class TrialRealization:
     _hash: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the JSON-native content, in field order."""
-        data = asdict(self)
-        data.pop("_hash")
+        """Return the JSON-native content, in field order; ``layout`` is not copied."""
+        data = {f.name: getattr(self, f.name) for f in fields(self) if f.init}
         data["checklist"], data["rubric"] = list(self.checklist), list(self.rubric)
+        data["values"] = dict(self.values)
         return data
 
     @classmethod
