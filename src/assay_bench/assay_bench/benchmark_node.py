@@ -22,6 +22,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 
 from assay_bench.bench import Bench
@@ -219,12 +220,15 @@ class BenchmarkNode(LifecycleNode):
             self._soon.popleft()()
 
     def _publisher(self, kind: Any, topic: str, profile: Any) -> Any:
-        publisher = self.create_publisher(kind, topic, profile)
+        # Event handlers would be entities that the executor waits on at every wake-up.
+        quiet = PublisherEventCallbacks(use_default_callbacks=False)
+        publisher = self.create_publisher(kind, topic, profile, event_callbacks=quiet)
         self._entities.append(lambda: self.destroy_publisher(publisher))
         return publisher
 
     def _subscribe(self, kind: Any, topic: str, callback: Callable[[Any], None]) -> None:
-        subscription = self.create_subscription(kind, topic, callback, qos.EVENT)
+        quiet = SubscriptionEventCallbacks(use_default_callbacks=False)
+        subscription = self.create_subscription(kind, topic, callback, qos.EVENT, event_callbacks=quiet)
         self._entities.append(lambda: self.destroy_subscription(subscription))
 
 

@@ -1,18 +1,24 @@
-"""Runs one operation after the other, without ever blocking the thread that runs them.
+"""Runs one operation after the other, without holding up the thread that runs them.
 
 The journal is the one thing that all operations of the benchmark node share, and an event must be on disk before it
 counts. So an operation is a generator: it checks, yields the future of its commit, and goes on with what follows from
 it. The next operation starts only then, and therefore never sees a state that is not on disk.
+
+A commit usually takes a fraction of a millisecond, less than it costs to return to rclpy's executor and be woken by it
+again. So a future is waited for in place, but no longer than `PATIENCE_S`; a slow disk costs the thread only that.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Generator
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from typing import Any
 
-__all__ = ["Operation", "Pipeline"]
+__all__ = ["PATIENCE_S", "Operation", "Pipeline"]
+
+PATIENCE_S = 0.003
+"""Longest wait in place for one future [s]."""
 
 Operation = Generator["Future[Any]", Any, Any]
 """Yields futures, is sent their results (or thrown their errors), and returns its answer."""
@@ -25,10 +31,11 @@ class Pipeline:
 
     Args:
         call_soon: Runs a function on that thread; may be called from any thread.
+        patience_s: Longest wait in place for one future [s].
     """
 
-    def __init__(self, call_soon: Callable[[Callable[[], None]], None]) -> None:
-        self._call_soon = call_soon
+    def __init__(self, call_soon: Callable[[Callable[[], None]], None], patience_s: float = PATIENCE_S) -> None:
+        self._call_soon, self._patience_s = call_soon, patience_s
         self._waiting: deque[_Job] = deque()
         self._job: _Job | None = None
 
@@ -69,7 +76,7 @@ class Pipeline:
                 self._job = None
                 failed(problem)
                 return
-            if not future.done():
+            if not _done_within(future, self._patience_s):
                 future.add_done_callback(self._wake)
                 return
             value, error = _outcome(future)
@@ -85,3 +92,9 @@ class Pipeline:
 def _outcome(future: Future[Any]) -> tuple[Any, BaseException | None]:
     error = future.exception()
     return (None, error) if error is not None else (future.result(), None)
+
+
+def _done_within(future: Future[Any], patience_s: float) -> bool:
+    if not future.done() and patience_s > 0:
+        wait((future,), timeout=patience_s)
+    return future.done()

@@ -16,7 +16,7 @@ from assay_bench.pipeline import Pipeline
 
 def test_an_operation_starts_when_the_one_before_has_ended() -> None:
     soon: queue.Queue[Callable[[], None]] = queue.Queue()
-    pipeline = Pipeline(soon.put)
+    pipeline = Pipeline(soon.put, patience_s=0.0)
     log: list[str] = []
     slow: Future[int] = Future()
 

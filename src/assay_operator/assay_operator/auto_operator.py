@@ -13,10 +13,12 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from rclpy.callback_groups import CallbackGroup
+from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
 from rclpy.node import Node
 
 from assay_msgs.msg import Ready, Realization, Receipt, TaskState, TrialState, Verdict
@@ -79,18 +81,27 @@ class AutoOperator(Node):
         self._checker = Checker(self._newest_state, self._ask_again, grace_s=p.grace_s, give_up_s=p.state_s)
         self._judging = False
         self._state: WorldState | None = None
-        self._ready = self.create_publisher(Ready, "benchmark/ready", qos.EVENT)
-        self._verdict = self.create_publisher(Verdict, "benchmark/verdict", qos.EVENT)
+        self._ready = self._publisher(Ready, "benchmark/ready")
+        self._verdict = self._publisher(Verdict, "benchmark/verdict")
         self._by_hand = _ReadByHand()
         self._world = self.create_client(ResetWorld, "world/reset", callback_group=self._by_hand)
-        self._states = self.create_subscription(
-            TaskState, "world/task_state", lambda _: None, qos.SENSOR, callback_group=self._by_hand
-        )
-        self.create_subscription(Realization, "benchmark/realization", self._on_realization, qos.LATCHED)
-        self.create_subscription(Receipt, "benchmark/receipt", self._on_receipt, qos.EVENT)
-        self.create_subscription(TrialState, "benchmark/trial", self._on_trial, qos.LATCHED)
+        self._states = self._subscribe(TaskState, "world/task_state", lambda _: None, qos.SENSOR, self._by_hand)
+        self._subscribe(Realization, "benchmark/realization", self._on_realization, qos.LATCHED)
+        self._subscribe(Receipt, "benchmark/receipt", self._on_receipt, qos.EVENT)
+        self._subscribe(TrialState, "benchmark/trial", self._on_trial, qos.LATCHED)
         self._timer = self.create_timer(TICK_S, self._on_timer)
         self._timer.cancel()
+
+    def _publisher(self, kind: Any, topic: str) -> Any:
+        quiet = PublisherEventCallbacks(use_default_callbacks=False)
+        return self.create_publisher(kind, topic, qos.EVENT, event_callbacks=quiet)
+
+    def _subscribe(
+        self, kind: Any, topic: str, callback: Callable[[Any], None], profile: Any, group: CallbackGroup | None = None
+    ) -> Any:
+        # Event handlers would be entities that the executor waits on at every wake-up.
+        quiet = SubscriptionEventCallbacks(use_default_callbacks=False)
+        return self.create_subscription(kind, topic, callback, profile, callback_group=group, event_callbacks=quiet)
 
     # -- callbacks ----------------------------------------------------------------------------------------------------
 
