@@ -17,5 +17,5 @@ setup(
     ],
     zip_safe=False,
     extras_require={"test": ["pytest"]},
-    entry_points={"console_scripts": []},
+    entry_points={"console_scripts": ["mock_world = assay_sim.mock_world:main"]},
 )
