@@ -24,6 +24,7 @@ from assay_core.errors import DeadlineError, RigFault
 from assay_core.rig import ACTION_DIM, ARM_DIM, ARMS, joint_names
 from assay_msgs.msg import ArmCommand, TaskState
 from assay_ros import qos
+from assay_ros.direct import take
 
 __all__ = ["LockstepMotion", "Motion", "PacedMotion", "nodes_on_graph", "seconds"]
 
@@ -52,10 +53,13 @@ class Motion:
         self._buffers = {name: StreamBuffer(name, self._missing) for name in self.streams}
         self.steps = 0
         self.resends = 0
+        self._subscriptions: dict[str, Any] = {}
         node = spinner.node
         for name, buffer in self._buffers.items():
             kind: Any = TaskState if name == TASK_STATE else Image if name.startswith("cameras/") else JointState
-            node.create_subscription(kind, name, buffer.add, qos.SENSOR, event_callbacks=quiet_subscription())
+            self._subscriptions[name] = node.create_subscription(
+                kind, name, buffer.add, qos.SENSOR, event_callbacks=quiet_subscription()
+            )
         profile = qos.COMMAND_LOCKSTEP if config.mode == "lockstep" else qos.COMMAND
         self._commands: list[tuple[Any, ArmCommand, npt.NDArray[np.float64]]] = []
         for arm in ARMS:
@@ -190,6 +194,7 @@ class LockstepMotion(Motion):
             next_resend = start + resend_s
             while missing:
                 spin()
+                self._take_rest()
                 now = time.monotonic()
                 if now > next_resend and missing:
                     if now - start > deadline_s:
@@ -199,6 +204,13 @@ class LockstepMotion(Motion):
         samples = {name: buffer.samples[stamp_ns] for name, buffer in self._buffers.items()}
         self._now_ns = stamp_ns
         return build_frames(samples, self.config.cameras, stamp_ns=stamp_ns, ages=self._ages)
+
+    def _take_rest(self) -> None:
+        """Take the rest of a step that has arrived already: a world publishes its streams one right after the other."""
+        for name in tuple(self._missing):
+            message = take(self._subscriptions[name])
+            if message is not None:
+                self._buffers[name].add(message)
 
     def _give_up(self, stamp_ns: int) -> None:
         raise DeadlineError(
