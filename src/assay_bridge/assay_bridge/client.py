@@ -16,17 +16,17 @@ import rclpy
 from rclpy.context import Context
 from rclpy.node import Node
 
-from assay_bridge.answers import code_name
-from assay_bridge.client_types import ChunkData, ClientConfig, SessionOpened, TrialEnded, VerdictData
+from assay_bridge.client_types import ChunkData, ClientConfig, SessionOpened, VerdictData
 from assay_bridge.frames import FrameSet
 from assay_bridge.motion import LockstepMotion, PacedMotion, nodes_on_graph
 from assay_bridge.policy_calls import PolicyCalls
 from assay_bridge.services import Services
-from assay_bridge.spinner import Gate, Spinner, quiet_publisher, quiet_subscription
-from assay_core.errors import DataError, SafetyStop
+from assay_bridge.spinner import Gate, Spinner, quiet_publisher
+from assay_bridge.trial_watch import TERMINAL, TrialWatch, state_name
+from assay_core.errors import DataError
 from assay_core.plan import trial_id
 from assay_core.realization import TrialRealization
-from assay_msgs.msg import Heartbeat, TrialState, Verdict
+from assay_msgs.msg import Heartbeat, TrialState
 from assay_msgs.srv import (
     AdvanceTrial,
     CloseSession,
@@ -42,30 +42,6 @@ __all__ = ["GraphClient", "state_name"]
 
 BENCHMARK, WORLD = "benchmark", "world"
 """Node names, for errors."""
-
-_STATES = {
-    getattr(TrialState, name): name
-    for name in dir(TrialState)
-    if name.isupper() and isinstance(getattr(TrialState, name), int)
-}
-_TERMINAL = frozenset({TrialState.DONE, TrialState.SKIPPED, TrialState.INVALID, TrialState.HALTED})
-_OUTCOMES = {
-    Verdict.OUTCOME_SUCCESS: "success",
-    Verdict.OUTCOME_FAILURE: "failure",
-    Verdict.OUTCOME_INVALID: "invalid",
-}
-_INVALID = {
-    Verdict.INVALID_RIG_FAULT: "rig fault",
-    Verdict.INVALID_OPERATOR_ERROR: "operator error",
-    Verdict.INVALID_SCENE_WRONG: "scene wrong",
-    Verdict.INVALID_INTERFERENCE: "interference",
-    Verdict.INVALID_OTHER: "other",
-}
-
-
-def state_name(state: int) -> str:
-    """Return the name of a trial state, e.g. ``RUNNING``."""
-    return _STATES.get(state, f"state {state}")
 
 
 class GraphClient:
@@ -100,26 +76,12 @@ class GraphClient:
         self.motion: LockstepMotion | PacedMotion = (
             LockstepMotion(self._spinner, config) if config.mode == "lockstep" else PacedMotion(self._spinner, config)
         )
-        self.trial_state = TrialState()
-        """The newest message of benchmark/trial."""
-        self.trial_id = ""
+        self._trial = TrialWatch(self._spinner, self._idle, config.session_id)
         self._realization_msg: Any = None
-        self._verdicts: dict[str, Verdict] = {}
         self._in_session = False
         self._heartbeat_msg = Heartbeat(session_id=config.session_id, runner_id=config.runner_id)
         self._heartbeat_pub = node.create_publisher(
             Heartbeat, "session/heartbeat", qos.EVENT, event_callbacks=quiet_publisher()
-        )
-        node.create_subscription(
-            TrialState, "benchmark/trial", self._on_trial, qos.LATCHED, event_callbacks=quiet_subscription()
-        )
-        node.create_subscription(
-            Verdict,
-            "benchmark/verdict",
-            self._on_verdict,
-            qos.EVENT,
-            callback_group=self._idle,
-            event_callbacks=quiet_subscription(),
         )
         for kind, name in (
             (OpenSession, "benchmark/open_session"),
@@ -131,6 +93,16 @@ class GraphClient:
             self._services.add(kind, name)
         self.policy = PolicyCalls(self._services, config, self.motion.streams)
         self._spinner.heartbeat = self._beat
+
+    @property
+    def trial_id(self) -> str:
+        """Id of the current trial; empty before the first."""
+        return self._trial.trial_id
+
+    @property
+    def trial_state(self) -> TrialState:
+        """The newest message of benchmark/trial of this session."""
+        return self._trial.state
 
     # -- session -----------------------------------------------------------------------------------------------------
 
@@ -215,8 +187,7 @@ class GraphClient:
         Raises:
             DataError: The realization's hash does not agree with its content.
         """
-        self.trial_id = trial_id(plan_index, attempt)
-        self._verdicts.clear()
+        self._trial.follow(trial_id(plan_index, attempt))
         self.motion.begin(self.trial_id)
         answer = self._benchmark(
             StartTrial,
@@ -252,26 +223,11 @@ class GraphClient:
             TrialEnded: It ended in another terminal state.
             SafetyStop: It was halted for safety, and that was not waited for.
         """
-
-        def reached() -> bool:
-            state = self.trial_state
-            if state.trial_id != self.trial_id:
-                return False
-            if state.state not in states:
-                self.check_trial()
-            return state.state in states
-
-        wanted = " or ".join(state_name(state) for state in states)
-        self._opened(
-            reached,
-            deadline_s,
-            lambda: f"trial {self.trial_id}: not {wanted} within {deadline_s:g} s ({self._standing()})",
-        )
-        return self.trial_state
+        return self._trial.wait_for(states, deadline_s)
 
     def trial_ended(self) -> bool:
         """Return whether the current trial has reached a terminal state."""
-        return self.trial_state.trial_id == self.trial_id and self.trial_state.state in _TERMINAL
+        return self._trial.ended
 
     def check_trial(self) -> None:
         """Raise when the current trial has reached a terminal state other than DONE.
@@ -280,14 +236,7 @@ class GraphClient:
             SafetyStop: It was halted for safety.
             TrialEnded: It was skipped or is invalid.
         """
-        state = self.trial_state
-        if not self.trial_ended() or state.state == TrialState.DONE:
-            return
-        name = state_name(state.state)
-        text = f"trial {self.trial_id} ended in {name}: {state.message or 'no reason given'} [{code_name(state.code)}]"
-        if state.state == TrialState.HALTED:
-            raise SafetyStop(text)
-        raise TrialEnded(text, state=name, code=int(state.code))
+        self._trial.check()
 
     def advance(self, state: int, record_json: str = "") -> int:
         """Report that the trial reached RUNNING, PARKING or JUDGE; return the state in force.
@@ -315,23 +264,7 @@ class GraphClient:
             DeadlineError: No verdict was accepted in time.
             TrialEnded: The trial ended without one.
         """
-        limit_s = self.config.verdict_s if deadline_s is None else deadline_s
-
-        def accepted() -> bool:
-            state = self.trial_state
-            if state.trial_id != self.trial_id:
-                return False
-            if state.verdict_uuid in self._verdicts:
-                return True
-            self.check_trial()
-            return False
-
-        self._opened(
-            accepted,
-            limit_s,
-            lambda: f"trial {self.trial_id}: no verdict within {limit_s:g} s ({self._standing()})",
-        )
-        return _verdict_data(self._verdicts[self.trial_state.verdict_uuid])
+        return self._trial.wait_for_verdict(self.config.verdict_s if deadline_s is None else deadline_s)
 
     def finish_trial(self, status: int, error: str = "", record_json: str = "") -> int:
         """Finish the current trial and return its terminal state.
@@ -362,7 +295,7 @@ class GraphClient:
         Raises:
             DeadlineError: A stream did not arrive in time; the message names it.
         """
-        stamp_ns = to_ns(self.trial_state.world_stamp) if self.trial_state.trial_id == self.trial_id else 0
+        stamp_ns = to_ns(self.trial_state.world_stamp) if self._trial.current else 0
         return self.motion.first(stamp_ns, self._republish)
 
     def step(self, action: npt.NDArray[np.float64]) -> FrameSet:
@@ -380,8 +313,8 @@ class GraphClient:
         frames = self.motion.step(action)
         self._heartbeat_msg.step = self.motion.steps
         self._spinner.check()
-        if self.trial_state.state in _TERMINAL:
-            self.check_trial()
+        if self._trial.state.state in TERMINAL:
+            self._trial.check()
         return frames
 
     def observe(self) -> FrameSet:
@@ -439,14 +372,6 @@ class GraphClient:
     def _benchmark(self, kind: Any, name: str, request: Any) -> Any:
         return self._services.call(kind, f"benchmark/{name}", request, deadline_s=self.config.service_s, node=BENCHMARK)
 
-    def _opened(self, done: Callable[[], bool], deadline_s: float, missing: Callable[[], str]) -> None:
-        """Wait with the gate of rarely used entities open."""
-        was_open, self._idle.open = self._idle.open, True
-        try:
-            self._spinner.wait(done, deadline_s, missing)
-        finally:
-            self._idle.open = was_open
-
     def _republish(self) -> None:
         """Have the world publish the current frame set again, for a subscriber that missed part of it."""
         if self.motion.steps > 0:
@@ -468,34 +393,3 @@ class GraphClient:
             message.step = self.motion.steps
             message.header.stamp = self.node.get_clock().now().to_msg()
             self._heartbeat_pub.publish(message)
-
-    def _on_trial(self, message: TrialState) -> None:
-        if message.session_id == self.config.session_id:
-            self.trial_state = message
-
-    def _on_verdict(self, message: Verdict) -> None:
-        if message.trial_id == self.trial_id:
-            self._verdicts[message.uuid] = message
-
-    def _standing(self) -> str:
-        """Return where the trial stands, for errors."""
-        state = self.trial_state
-        if state.trial_id != self.trial_id:
-            known = sorted(set(self.node.get_node_names()) - {self.node.get_name()})
-            return f"benchmark/trial does not speak of it; nodes on the graph: {', '.join(known) or 'none'}"
-        waiting = ", ".join(state.waiting_for) or "nobody"
-        return f"it is {state_name(state.state)}, waiting for {waiting}"
-
-
-def _verdict_data(message: Verdict) -> VerdictData:
-    return VerdictData(
-        uuid=message.uuid,
-        trial_id=message.trial_id,
-        grader_id=message.grader_id,
-        source=message.source,
-        outcome=_OUTCOMES.get(message.outcome, "unknown"),
-        invalid_reason=_INVALID.get(message.invalid_reason, ""),
-        stage=int(message.stage) if message.has_stage else None,
-        note=message.note,
-        decided_ns=to_ns(message.header.stamp),
-    )

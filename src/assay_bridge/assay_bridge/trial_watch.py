@@ -1,0 +1,174 @@
+"""Where the current trial stands, as benchmark/trial tells it, and the verdict that is in force.
+
+An operator may skip, stop or halt a trial at any instant. Whatever the runner waits for, it has to learn of that at
+once and in words, so every wait on a trial goes through here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from assay_bridge.answers import code_name
+from assay_bridge.client_types import TrialEnded, VerdictData
+from assay_bridge.motion import nodes_on_graph
+from assay_bridge.spinner import Gate, Spinner, quiet_subscription
+from assay_core.errors import SafetyStop
+from assay_msgs.msg import TrialState, Verdict
+from assay_ros import qos
+from assay_ros.convert import to_ns
+
+__all__ = ["TERMINAL", "TrialWatch", "state_name"]
+
+_STATES = {
+    getattr(TrialState, name): name
+    for name in dir(TrialState)
+    if name.isupper() and isinstance(getattr(TrialState, name), int)
+}
+TERMINAL = frozenset({TrialState.DONE, TrialState.SKIPPED, TrialState.INVALID, TrialState.HALTED})
+"""States in which a trial is over."""
+
+_OUTCOMES = {
+    Verdict.OUTCOME_SUCCESS: "success",
+    Verdict.OUTCOME_FAILURE: "failure",
+    Verdict.OUTCOME_INVALID: "invalid",
+}
+_INVALID = {
+    Verdict.INVALID_RIG_FAULT: "rig fault",
+    Verdict.INVALID_OPERATOR_ERROR: "operator error",
+    Verdict.INVALID_SCENE_WRONG: "scene wrong",
+    Verdict.INVALID_INTERFERENCE: "interference",
+    Verdict.INVALID_OTHER: "other",
+}
+
+
+def state_name(state: int) -> str:
+    """Return the name of a trial state, e.g. ``RUNNING``."""
+    return _STATES.get(state, f"state {state}")
+
+
+class TrialWatch:
+    """Follows the current trial of one session.
+
+    Args:
+        spinner: Spins the node while a wait lasts.
+        gate: Group of what is needed only while waiting for people.
+        session_id: States of other sessions are ignored.
+    """
+
+    def __init__(self, spinner: Spinner, gate: Gate, session_id: str) -> None:
+        self._spinner = spinner
+        self._gate = gate
+        self._session_id = session_id
+        self._verdicts: dict[str, Verdict] = {}
+        self.state = TrialState()
+        """The newest message of benchmark/trial."""
+        self.trial_id = ""
+        quiet: Any = quiet_subscription()
+        node = spinner.node
+        node.create_subscription(TrialState, "benchmark/trial", self._on_trial, qos.LATCHED, event_callbacks=quiet)
+        node.create_subscription(
+            Verdict, "benchmark/verdict", self._on_verdict, qos.EVENT, callback_group=gate, event_callbacks=quiet
+        )
+
+    def follow(self, trial_id: str) -> None:
+        """Follow another trial."""
+        self.trial_id = trial_id
+        self._verdicts.clear()
+
+    @property
+    def current(self) -> bool:
+        """Whether benchmark/trial speaks of the trial that is followed."""
+        return bool(self.state.trial_id == self.trial_id)
+
+    @property
+    def ended(self) -> bool:
+        """Whether the trial has reached a terminal state."""
+        return self.current and self.state.state in TERMINAL
+
+    def check(self) -> None:
+        """Raise when the trial has reached a terminal state other than DONE.
+
+        Raises:
+            SafetyStop: It was halted for safety.
+            TrialEnded: It was skipped or is invalid.
+        """
+        state = self.state
+        if not self.ended or state.state == TrialState.DONE:
+            return
+        name = state_name(state.state)
+        text = f"trial {self.trial_id} ended in {name}: {state.message or 'no reason given'} [{code_name(state.code)}]"
+        if state.state == TrialState.HALTED:
+            raise SafetyStop(text)
+        raise TrialEnded(text, state=name, code=int(state.code))
+
+    def wait_for(self, states: tuple[int, ...], deadline_s: float) -> TrialState:
+        """Return the message that says that the trial is in one of ``states``; see `GraphClient.wait_for_state`."""
+
+        def reached() -> bool:
+            if not self.current:
+                return False
+            if self.state.state not in states:
+                self.check()
+            return self.state.state in states
+
+        wanted = " or ".join(state_name(state) for state in states)
+        self._wait(
+            reached,
+            deadline_s,
+            lambda: f"trial {self.trial_id}: not {wanted} within {deadline_s:g} s ({self._standing()})",
+        )
+        return self.state
+
+    def wait_for_verdict(self, deadline_s: float) -> VerdictData:
+        """Return the verdict in force; see `GraphClient.wait_for_verdict`."""
+
+        def accepted() -> bool:
+            if not self.current:
+                return False
+            if self.state.verdict_uuid in self._verdicts:
+                return True
+            self.check()
+            return False
+
+        self._wait(
+            accepted,
+            deadline_s,
+            lambda: f"trial {self.trial_id}: no verdict within {deadline_s:g} s ({self._standing()})",
+        )
+        return _verdict_data(self._verdicts[self.state.verdict_uuid])
+
+    def _wait(self, done: Callable[[], bool], deadline_s: float, missing: Callable[[], str]) -> None:
+        was_open, self._gate.open = self._gate.open, True
+        try:
+            self._spinner.wait(done, deadline_s, missing)
+        finally:
+            self._gate.open = was_open
+
+    def _standing(self) -> str:
+        if not self.current:
+            return f"benchmark/trial does not speak of it; {nodes_on_graph(self._spinner.node)}"
+        waiting = ", ".join(self.state.waiting_for) or "nobody"
+        return f"it is {state_name(self.state.state)}, waiting for {waiting}"
+
+    def _on_trial(self, message: TrialState) -> None:
+        if message.session_id == self._session_id:
+            self.state = message
+
+    def _on_verdict(self, message: Verdict) -> None:
+        if message.trial_id == self.trial_id:
+            self._verdicts[message.uuid] = message
+
+
+def _verdict_data(message: Verdict) -> VerdictData:
+    return VerdictData(
+        uuid=message.uuid,
+        trial_id=message.trial_id,
+        grader_id=message.grader_id,
+        source=message.source,
+        outcome=_OUTCOMES.get(message.outcome, "unknown"),
+        invalid_reason=_INVALID.get(message.invalid_reason, ""),
+        stage=int(message.stage) if message.has_stage else None,
+        note=message.note,
+        decided_ns=to_ns(message.header.stamp),
+    )
