@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,23 @@ def realization(instance_id: str = "pour_pasta/full-box", epoch: int = 0, eval_s
     scene = next(s for s in task.scenes if s.metadata["instance_id"] == instance_id)
     seed = trial_seed(eval_seed, scene_seed(instance_id), epoch)
     return catalog.realize_trial(task, scene, epoch=epoch, seed=seed, control_hz=10.0)
+
+
+RETRY_S = 2.0
+
+
+def call(executor, client, request, deadline_s: float = 20.0):
+    """Call an idempotent service until it answers; discovery may lose an early answer."""
+    end = time.monotonic() + deadline_s
+    while True:
+        future = client.call_async(request)
+        try:
+            spin_until(executor, future.done, min(RETRY_S, max(0.1, end - time.monotonic())), client.srv_name)
+        except TimeoutError:
+            if time.monotonic() > end:
+                raise
+            continue
+        return future.result()
 
 
 class Client(Node):
@@ -113,9 +131,7 @@ class Bench:
         msg = realization_to_msg(data or realization(), session_id="s", trial_id=trial_id)
         for key, value in change.items():
             setattr(msg, key, value)
-        future = self.client.resets.call_async(ResetWorld.Request(realization=msg))
-        self.until(future.done, "world/reset")
-        return future.result()
+        return call(self.executor, self.client.resets, ResetWorld.Request(realization=msg))
 
     def begin(self, *args: Any, **kwargs: Any) -> int:
         """Reset, wait for the first frame set, and return its stamp [ns]."""
