@@ -25,6 +25,9 @@ COLCON = ["-c", "import sys; from colcon_core.command import main; sys.exit(main
 """Arguments for the environment's Python that run colcon: its script's first line may be too long for the kernel."""
 JOB_BYTES = 1_000_000_000
 """Memory that one compiler of generated C++ may take."""
+SHOWN = 12
+"""How many lines of a failed build are shown, from the first error on."""
+_ERROR = re.compile(r"\berror\b|\bError\b|FAILED:|Traceback")
 _NINJA = re.compile(r"^\[(\d+)/(\d+)\]")
 _STARTING = re.compile(r"^Starting >>> (\S+)")
 _FINISHED = re.compile(r"^Finished <<< (\S+)")
@@ -136,7 +139,7 @@ def _colcon(layout: Layout, environ: Mapping[str, str], lock_fd: int) -> tuple[i
     command += ["--symlink-install", "--base-paths", str(layout.src), "--build-base", str(layout.build)]
     command += ["--install-base", str(layout.install), "--metas", str(layout.root / "colcon.meta")]
     command += ["--event-handlers", "console_direct+", "status-", "--cmake-args", *(["-GNinja"] if ninja else [])]
-    command += [f"-DPython3_EXECUTABLE={layout.python}", "--no-warn-unused-cli"]
+    command.append(f"-DPython3_EXECUTABLE={layout.python}")
     return run_logged(
         command,
         environ=colcon_environ(layout, environ),
@@ -151,8 +154,8 @@ def _colcon(layout: Layout, environ: Mapping[str, str], lock_fd: int) -> tuple[i
 def _failed(output: str) -> SetupError:
     lines = [line for line in output.splitlines() if line.strip() and not line.startswith("--")]
     names = re.findall(r"(?m)^Failed   <<< (\S+)", output)
-    errors = [line.strip() for line in lines if re.search(r"\berror\b|Error:|FAILED:", line)]
-    shown = "\n  ".join((errors or lines)[-12:])
+    first = next((number for number, line in enumerate(lines) if _ERROR.search(line)), max(0, len(lines) - SHOWN))
+    shown = "\n  ".join(lines[first : first + SHOWN])
     if "no space left" in output.lower():
         return SetupError(
             "build", expected="room on the disk", got="No space left on device", fix="free 1 GB and run it again"
