@@ -67,12 +67,12 @@ def heap(kind: str, depth: float, radius: float = HEAP_RADIUS_M) -> Mesh:
     m = MeshBuilder(gloss=0.15)
     shadow: Color = (color[0] * 0.62, color[1] * 0.56, color[2] * 0.46)
     m.lathe(
-        [(radius * 0.92, 0.0), (radius * 0.55, depth * 0.62), (0.0, depth * 0.7)],
+        [(radius * 0.78, 0.0), (radius * 0.46, depth * 0.46), (0.0, depth * 0.62)],
         [shadow, shadow],
         segments=18,
         bias=[0.3, 0.3],
     )
-    _scatter(m, kind, radius, radius, lambda d: depth * max(0.0, 1.0 - d * d) * 0.8, rng)
+    _scatter(m, kind, radius, radius, lambda d: depth * (1.0 - d) * 0.72, rng)
     return m.build()
 
 
@@ -103,7 +103,7 @@ def _scatter(
     *,
     inside: bool = False,
 ) -> None:
-    """Lay pieces over an ellipse, the outermost first; ``height`` takes the distance from the middle, 0..1."""
+    """Lay pieces over an ellipse, the outermost first; ``height`` takes the distance, 0 middle .. 1 edge."""
     _, length, _, count = PIECES[kind]
     # Pieces lie in any direction: their ends stay within the pile.
     scale, spread = 1.0, max(0.4, 1.0 - 0.5 * length / min(half_w, half_l))
@@ -115,4 +115,4 @@ def _scatter(
     for i in np.argsort(-distances).tolist():
         distance = float(distances[i])
         x, y = math.cos(turns[i]) * distance * half_w, math.sin(turns[i]) * distance * half_l
-        _piece(m, x, y, height(distance), float(yaws[i]), kind, float(shades[i]), scale)
+        _piece(m, x, y, height(distance / spread), float(yaws[i]), kind, float(shades[i]), scale)

@@ -20,7 +20,6 @@ from rclpy.node import Node
 from sensor_msgs.msg import CameraInfo, Image, JointState
 from std_msgs.msg import Header
 
-from assay_core.errors import ConfigError
 from assay_core.rig import ACTION_LABELS, ARM_DIM, ARMS, Camera, joint_names
 from assay_msgs.msg import Privileged, TaskState
 from assay_ros.qos import SENSOR
@@ -48,9 +47,6 @@ class WorldStreams:
         cameras: Of the rig, in its order.
         renderer: Draws their pictures.
         rate_hz: Control rate [Hz], for velocities.
-
-    Raises:
-        ConfigError: The installed cv_bridge copies pictures instead of wrapping their buffer.
     """
 
     def __init__(self, node: Node, cameras: Sequence[Camera], renderer: MockRenderer, rate_hz: float) -> None:
@@ -90,13 +86,10 @@ class WorldStreams:
             header = Header(stamp=self.stamp, frame_id=view.model.frame_id)
             message = bridge.cv2_to_imgmsg(np.zeros((camera.height, camera.width, 3), dtype=np.uint8), "rgb8")
             message.header = header
-            if not isinstance(message.data, array.array):
-                message.data = array.array("B", bytes(message.data))
             picture = bridge.imgmsg_to_cv2(message)
-            if not np.shares_memory(picture, np.frombuffer(message.data, dtype=np.uint8)):
-                raise ConfigError(
-                    "cv_bridge", expected="pictures that wrap their message's buffer", got="copies", fix="update it"
-                )
+            pixels = np.frombuffer(message.data, dtype=np.uint8)
+            if not np.shares_memory(picture, pixels):
+                picture = pixels.reshape(picture.shape)
             self.images.append(message)
             self._pictures.append(picture)
             self._infos.append(_camera_info(view.model, header))
