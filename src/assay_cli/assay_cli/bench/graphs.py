@@ -1,0 +1,80 @@
+"""Brings up the two graphs that a benchmark compares: the real one and its floor, each in a ROS domain of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay_bringup import shm
+from assay_bringup.launch.processes import GraphProcesses
+from assay_bringup.launch.resolve import resolve
+from assay_cli.bench.floor import ROLES, FloorClient
+from assay_core.domains import claim
+
+if TYPE_CHECKING:
+    from assay_core.rig import Camera
+
+__all__ = ["READY_S", "floor_graph", "real_graph"]
+
+READY_S = 60.0
+"""Longest wait for the real graph [s]."""
+
+STOP_S = 5.0
+
+
+@contextlib.contextmanager
+def floor_graph(cameras: tuple[Camera, ...]) -> Iterator[FloorClient]:
+    """Yield the client of a running floor graph.
+
+    Args:
+        cameras: Cameras whose pictures the floor's world publishes, all of one size.
+    """
+    width, height = (cameras[0].width, cameras[0].height) if cameras else (640, 360)
+    with claim() as domain:
+        environment = {**os.environ, "ROS_DOMAIN_ID": str(domain.number)}
+        command = [sys.executable, "-m", "assay_cli.bench.floor"]
+        shape = [str(len(cameras)), str(width), str(height)]
+        processes = [subprocess.Popen([*command, role, *shape], env=environment) for role in ROLES]
+        client: FloorClient | None = None
+        try:
+            client = FloorClient(domain.number, cameras)
+            yield client
+        finally:
+            if client is not None:
+                client.close()
+            for process in processes:
+                process.terminate()
+            for process in processes:
+                try:
+                    process.wait(STOP_S)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.wait(STOP_S)
+            shm.sweep()
+
+
+@contextlib.contextmanager
+def real_graph(log_dir: Path, arguments: dict[str, str]) -> Iterator[GraphProcesses]:
+    """Yield the running graph of ``eval.launch.yaml``; this process's ``ROS_DOMAIN_ID`` is set to its domain meanwhile.
+
+    Args:
+        log_dir: Where its processes log.
+        arguments: Launch arguments.
+    """
+    before = os.environ.get("ROS_DOMAIN_ID")
+    with claim() as domain:
+        os.environ["ROS_DOMAIN_ID"] = str(domain.number)
+        try:
+            with GraphProcesses.start(resolve("eval", arguments), log_dir=log_dir, clients=2 + len(ROLES)) as graph:
+                graph.wait_ready(READY_S)
+                yield graph
+        finally:
+            if before is None:
+                del os.environ["ROS_DOMAIN_ID"]
+            else:
+                os.environ["ROS_DOMAIN_ID"] = before

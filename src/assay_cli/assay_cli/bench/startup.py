@@ -1,0 +1,146 @@
+"""``assay bench startup``: time until the graph is ready, time of ``--help``, and memory over many trials.
+
+The floor of the start is that of as many bare rclpy processes, started together, until all have made their node.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+
+import psutil
+
+from assay_cli.bench.graphs import real_graph
+from assay_cli.bench.report import Report
+
+__all__ = ["run"]
+
+READY_LIMIT_S = 8.0
+HELP_LIMIT_S = 0.5
+MEMORY_LIMIT_MIB = 300.0
+GROWTH_LIMIT_MIB = 10.0
+"""Allowed for allocator noise between the first tenth of the trials and the last."""
+
+REPEATS = 3
+DEADLINE_S = 3600.0
+SAMPLE_S = 0.5
+_BARE = "import rclpy; from rclpy.node import Node; rclpy.init(); Node('bare'); rclpy.shutdown()"
+_INSTANCES = 50
+
+
+def run(argv: Sequence[str]) -> Report:
+    """Measure and return the report.
+
+    Args:
+        argv: ``--trials N`` trials over which memory is watched (default 2000; 0 leaves it out).
+    """
+    parser = argparse.ArgumentParser(prog="assay bench startup")
+    parser.add_argument("--trials", type=int, default=2000)
+    trials = parser.parse_args(list(argv)).trials
+    report = Report("startup")
+    ready, bare = [], []
+    for _ in range(REPEATS):
+        with tempfile.TemporaryDirectory(prefix="assay-bench-") as scratch:
+            begun = time.perf_counter()
+            with real_graph(Path(scratch), {"cameras": "3"}) as graph:
+                ready.append(time.perf_counter() - begun)
+                count = len(graph.running())
+        bare.append(_bare(count))
+    report.figures["ready_s"], report.floor["bare_processes_s"] = round(median(ready), 3), round(median(bare), 3)
+    report.ratios["ready_over_bare"] = round(median(ready) / median(bare), 3)
+    report.limits["ready_s"] = READY_LIMIT_S
+    help_s = _help()
+    if help_s is not None:
+        report.figures["help_s"] = round(help_s, 3)
+        report.limits["help_s"] = HELP_LIMIT_S
+    if trials > 0:
+        _memory(report, trials)
+    return report
+
+
+def _bare(count: int) -> float:
+    environment = {**os.environ, "ROS_DOMAIN_ID": "101"}
+    begun = time.perf_counter()
+    processes = [subprocess.Popen([sys.executable, "-c", _BARE], env=environment) for _ in range(count)]
+    for process in processes:
+        process.wait(DEADLINE_S)
+    return time.perf_counter() - begun
+
+
+def _help() -> float | None:
+    """Return the median time of ``assay --help`` [s]; None outside a checkout."""
+    script = next((p / "assay" for p in Path(__file__).resolve().parents if (p / "assay").is_file()), None)
+    if script is None:
+        return None
+    times = []
+    for _ in range(REPEATS):
+        begun = time.perf_counter()
+        subprocess.run([str(script), "--help"], check=True, capture_output=True, timeout=60)
+        times.append(time.perf_counter() - begun)
+    return median(times)
+
+
+def _memory(report: Report, trials: int) -> None:
+    epochs = max(1, trials // _INSTANCES)
+    samples: dict[str, list[float]] = {}
+    with tempfile.TemporaryDirectory(prefix="assay-bench-") as scratch:
+        command = [sys.executable, "-m", "assay_cli", "eval", "kitchenbench", "--cameras", "3", "--epochs", str(epochs)]
+        session = Path(scratch) / "session"
+        runner = subprocess.Popen(
+            [*command, "--session", str(session), "--json"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        deadline = time.monotonic() + DEADLINE_S
+        while runner.poll() is None and time.monotonic() < deadline:
+            _sample(psutil.Process(runner.pid), samples)
+            try:
+                runner.wait(SAMPLE_S)
+            except subprocess.TimeoutExpired:
+                continue
+        if runner.poll() is None:
+            runner.terminate()
+        _, errors = runner.communicate(timeout=60)
+        if runner.returncode != 0:
+            raise RuntimeError(
+                f"the session over which memory is watched ended with {runner.returncode}: {errors[-500:]}"
+            )
+    report.figures["trials"] = epochs * _INSTANCES
+    report.figures["memory_mib"] = {name: round(max(values), 1) for name, values in samples.items()}
+    growth = {name: _growth(values) for name, values in samples.items()}
+    report.figures["growth_mib"] = {name: round(value, 1) for name, value in growth.items()}
+    report.figures["memory_largest_mib"] = round(max(max(values) for values in samples.values()), 1)
+    report.figures["growth_largest_mib"] = round(max(growth.values()), 1)
+    report.limits["memory_largest_mib"] = MEMORY_LIMIT_MIB
+    report.limits["growth_largest_mib"] = GROWTH_LIMIT_MIB
+
+
+def _sample(runner: psutil.Process, samples: dict[str, list[float]]) -> None:
+    """Add the private memory of the runner and of each process of its graph [MiB]."""
+    try:
+        for process in [runner, *runner.children(recursive=True)]:
+            with process.oneshot():
+                name = "runner" if process.pid == runner.pid else _node_name(process.cmdline())
+                # Shared memory is the transport's; counted once for the machine, not for each process.
+                info = process.memory_info()
+                samples.setdefault(name, []).append((info.rss - info.shared) / 2**20)
+    except (psutil.NoSuchProcess, psutil.AccessDenied):
+        return
+
+
+def _node_name(command: Sequence[str]) -> str:
+    return next((word.split(":=", 1)[1] for word in command if word.startswith("__node:=")), Path(command[0]).name)
+
+
+def _growth(values: Sequence[float]) -> float:
+    """Return the median of the last tenth less that of the second tenth [MiB]; the first tenth is the start-up."""
+    tenth = max(1, len(values) // 10)
+    return median(values[-tenth:]) - median(values[tenth : 2 * tenth] or values)
