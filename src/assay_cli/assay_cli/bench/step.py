@@ -75,7 +75,7 @@ def _measure(report: Report, count: int, steps: int) -> None:
 
 
 def _embodiment(count: int, session: Path) -> tuple[Any, Any]:
-    """Return an embodiment in a running trial that the scripted policy takes part in, and an action that holds still."""
+    """Return an embodiment in a running trial with the scripted policy, and an action that holds still."""
     from inspect_robots.task import TaskEnvelope
     from inspect_robots.types import Action
 
