@@ -1,8 +1,9 @@
 """What to ask of each lifecycle node next, and when to give up. No ROS: time and answers come as arguments.
 
-The state that a node reports is the truth; the answer to a transition only makes things faster. A request or an answer
-may get lost while two processes are still finding each other, a node may already be active when the manager starts,
-and a transition may take as long as loading a model takes. All of that looks the same from here: ask again.
+A question (get_state) may be repeated, since it may get lost while two processes are still finding each other. A
+transition is sent once, to a node that has just answered: rclpy ends a node's process when a transition comes that its
+state does not allow, so a repeat could kill what it is meant to start. The node's own announcement
+(transition_event) counts as an answer too.
 """
 
 from __future__ import annotations
@@ -53,10 +54,10 @@ class ManagedNode:
         self._absent_since: float | None = None
         self._asking_since: float | None = None
         self._asked_at: float | None = None
-        self._transition: str | None = None
-        self._transition_at = 0.0
+        self._questions = 0
+        self._pending: str | None = None
+        self._pending_since = 0.0
         self._known: str | None = None
-        self._refused = False
 
     @property
     def done(self) -> bool:
@@ -87,60 +88,66 @@ class ManagedNode:
                 self._fail(f"did not appear within {self.limits.appear_s:g} s; is its process running?")
             return None
         self._absent_since = None
-        if self._transition is not None and now - self._transition_at > self.limits.transition_s:
-            self._fail(f"{self._transition}: no answer within {self.limits.transition_s:g} s")
+        if self._pending is not None:
+            if now - self._pending_since > self.limits.transition_s:
+                self._fail(f"{self._pending}: no answer within {self.limits.transition_s:g} s")
             return None
         if self._known is not None:
             return self._next(now)
         self._asking_since = now if self._asking_since is None else self._asking_since
-        if self._transition is None and now - self._asking_since > self.limits.appear_s:
+        if now - self._asking_since > self.limits.appear_s:
             self._fail(f"get_state: no answer within {self.limits.appear_s:g} s")
             return None
         if self._asked_at is None or now - self._asked_at > ASK_AGAIN_S:
             self._asked_at = now
+            self._questions += 1
             return ASK
         return None
 
+    @property
+    def question(self) -> int:
+        """Number of the last question; an answer to an earlier one is out of date."""
+        return self._questions
+
     def _next(self, now: float) -> str | None:
-        """Return the request that follows from the known state."""
+        """Return the transition that follows from the known state."""
         known, self._known = self._known, None
         if known == "active":
             self._to("active")
-            return None
-        if known in ("unconfigured", "inactive"):
-            wanted = CONFIGURE if known == "unconfigured" else ACTIVATE
-            if self._transition != wanted:
-                self._transition, self._transition_at, self._refused = wanted, now, False
-            elif self._refused:
-                self._fail(f"{wanted} was refused")
-                return None
-            self._to(_DOING[wanted])
-            self._asked_at = now
-            return wanted
-        if known == "finalized":
+        elif known in ("unconfigured", "inactive"):
+            self._pending = CONFIGURE if known == "unconfigured" else ACTIVATE
+            self._pending_since = now
+            self._to(_DOING[self._pending])
+            return self._pending
+        elif known == "finalized":
             self._fail("it has shut down")
-            return None
-        self._asked_at = now  # in transition: ask again later
+        else:
+            self._asked_at = now  # in a transition of its own: ask again later
         return None
 
-    def answered_state(self, label: str) -> None:
-        """Take the answer to `ASK`, or a state that the node announced."""
-        if label == "active" and not self.failed:
-            self._to("active")
-        elif label in ("inactive", "unconfigured", "finalized") and self.state == "active":
-            self._to("waiting", f"made {label} by someone else, who has to activate it again")
-        elif not self.done and not self.failed:
+    def answered_state(self, question: int, label: str) -> None:
+        """Take the answer to a question, by its number."""
+        if question == self._questions and self._pending is None and not self.done and not self.failed:
             self._known = label
 
     def answered_transition(self, request: str, success: bool) -> None:
         """Take the answer to a transition."""
-        if self.done or self.failed or request != self._transition:
+        if request != self._pending or self.failed:
             return
+        self._pending = None
         if success:
-            self._known, self._refused = _TARGET[request], False
+            self._known = _TARGET[request]
         else:
-            self._refused = True
-            self._asked_at = None  # ask at once: it may have been done by an earlier request
+            self._fail(f"{request} was refused")
+
+    def announced(self, label: str) -> None:
+        """Take a state that the node says it has reached."""
+        if self._pending is not None and label == _TARGET[self._pending]:
+            self.answered_transition(self._pending, True)
+        elif self._pending is None and label == "active" and self.state != "lost":
+            self._to("active")
+        elif self.state == "active" and label in ("inactive", "unconfigured", "finalized"):
+            self._to("waiting", f"made {label} by someone else, who has to activate it again")
 
     def lost(self) -> None:
         """Note that its process is gone."""
@@ -161,8 +168,8 @@ class ManagedNode:
     def _reset(self) -> None:
         self.state, self.message = "absent", ""
         self._absent_since = self._asking_since = self._asked_at = None
-        self._transition = self._known = None
-        self._refused = False
+        self._pending = self._known = None
+        self._questions += 1
 
     def _to(self, state: str, message: str = "") -> None:
         self.state, self.message = state, message

@@ -27,6 +27,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from lifecycle_msgs.msg import Transition, TransitionEvent
 from lifecycle_msgs.srv import ChangeState, GetState
 from rcl_interfaces.msg import Log
+from rclpy.logging import LoggingSeverity
 from rclpy.node import Node
 
 from assay_bringup.bringup_plan import ASK, CONFIGURE, Limits, ManagedNode, stages_of
@@ -38,7 +39,8 @@ from assay_ros.qos import EVENT, LATCHED, LOG
 __all__ = ["LifecycleManager", "ManagerParams", "main"]
 
 STATE_TOPIC = "bringup/state"
-BRINGUP_PERIOD_S = 0.02
+BRINGUP_PERIOD_S = 0.05
+"""How often services are looked for while the graph comes up; answers lead to the next step at once [s]."""
 REASON_DEADLINE_S = 0.3
 """How long a failed node's own words are waited for [s]."""
 
@@ -93,7 +95,7 @@ class LifecycleManager(Node):
     def _open(self, node: ManagedNode) -> _Handles:
         name = node.name
         self.create_subscription(
-            TransitionEvent, f"{name}/transition_event", lambda m: node.answered_state(m.goal_state.label), EVENT
+            TransitionEvent, f"{name}/transition_event", lambda m: node.announced(m.goal_state.label), EVENT
         )
         return _Handles(
             node,
@@ -120,13 +122,23 @@ class LifecycleManager(Node):
     def _send(self, handles: _Handles, request: str) -> None:
         node = handles.node
         if request == ASK:
+            question = node.question
             future = handles.get_state.call_async(GetState.Request())
-            future.add_done_callback(_answer(lambda r: node.answered_state(r.current_state.label)))
+            self._then(future, lambda r: node.answered_state(question, r.current_state.label))
             return
         transition = Transition.TRANSITION_CONFIGURE if request == CONFIGURE else Transition.TRANSITION_ACTIVATE
         message = ChangeState.Request(transition=Transition(id=transition))
-        future = handles.change_state.call_async(message)
-        future.add_done_callback(_answer(lambda r: node.answered_transition(request, r.success)))
+        self._then(handles.change_state.call_async(message), lambda r: node.answered_transition(request, r.success))
+
+    def _then(self, future: Any, take: Callable[[Any], None]) -> None:
+        """Hand over the answer and go on at once."""
+
+        def done(future: Any) -> None:
+            if not future.cancelled() and future.exception() is None and future.result() is not None:
+                take(future.result())
+                self._bring_up()
+
+        future.add_done_callback(done)
 
     def _settle(self) -> None:
         """Stop the fast timer: from now on only look whether every node is there."""
@@ -159,7 +171,7 @@ class LifecycleManager(Node):
         self._timer = self.create_timer(period_s, callback)
 
     def _on_log(self, message: Log) -> None:
-        if message.level >= int.from_bytes(Log.ERROR, "little"):
+        if message.level >= LoggingSeverity.ERROR:
             relative = message.name.replace(".", "/").removeprefix(self.get_namespace().lstrip("/") + "/")
             self._reasons[relative.lstrip("/")] = message.msg.strip()
 
@@ -197,16 +209,6 @@ class LifecycleManager(Node):
                 )
             )
         return message
-
-
-def _answer(take: Callable[[Any], None]) -> Callable[[Any], None]:
-    """Return a callback that hands over a future's result, where there is one."""
-
-    def done(future: Any) -> None:
-        if not future.cancelled() and future.exception() is None and future.result() is not None:
-            take(future.result())
-
-    return done
 
 
 def main() -> int:
