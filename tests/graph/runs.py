@@ -139,12 +139,20 @@ def journal_events(session: Path) -> list[Any]:
         return []
 
 
-def wait_for_trials(session: Path, count: int) -> None:
-    """Wait until so many trials have ended."""
-    wait_for(
-        lambda: sum(event.kind == "trial_ended" for event in journal_events(session)) >= count,
-        f"{count} trials in {session}",
-    )
+def trials_ended(session: Path) -> int:
+    """Return how many attempts have ended so far."""
+    return sum(event.kind == "trial_ended" for event in journal_events(session))
+
+
+def wait_for_trials(run: Assay, session: Path, count: int) -> None:
+    """Wait until so many attempts have ended; a command that ends before is an error."""
+
+    def enough() -> bool:
+        if run.process.poll() is not None and trials_ended(session) < count:
+            raise AssertionError(f"assay ended before {count} trials:\n{run.stderr()}")
+        return trials_ended(session) >= count
+
+    wait_for(enough, f"{count} trials in {session}")
 
 
 _SEGMENT = re.compile(r"/dev/shm/((?:fastrtps|fastdds)_[0-9a-f]{16})")

@@ -16,7 +16,7 @@ import pytest
 from inspect_robots.log import read_eval_log
 
 sys.path.insert(0, str(Path(__file__).parent))
-from runs import Assay, assay, journal_events, kill, wait_for, wait_for_trials
+from runs import Assay, assay, journal_events, kill, trials_ended, wait_for, wait_for_trials
 
 from assay_core.journal import JournalReader, comparable
 from assay_core.seal import verify_seal
@@ -59,7 +59,7 @@ def resume(cwd: Path, trials: int) -> JournalReader:
 def test_a_session_leaves_everything_that_is_promised_and_nothing_else(tmp_path: Path) -> None:
     with start(tmp_path, epochs=2, cameras=2) as run:
         wait_for(lambda: set(run.nodes()) >= NODES, "five processes")
-        wait_for_trials(tmp_path / "s", 1)
+        wait_for_trials(run, tmp_path / "s", 1)
         run.nodes()
         assert run.wait() == 0, run.stderr()
         assert run.survivors() == []
@@ -100,8 +100,8 @@ def test_one_seed_gives_one_journal_and_a_policy_of_chance_fails(tmp_path: Path)
 
 @pytest.mark.parametrize("name", ["world", "policy", "benchmark"])
 def test_a_killed_process_is_named_and_the_session_can_go_on(name: str, tmp_path: Path) -> None:
-    with start(tmp_path, epochs=40) as run:
-        wait_for_trials(tmp_path / "s", 2)
+    with start(tmp_path, epochs=16) as run:
+        wait_for_trials(run, tmp_path / "s", 2)
         kill(run.node(name))
         assert run.wait() == 1, run.stderr()
         assert f"{name} (" in run.stderr()
@@ -109,14 +109,14 @@ def test_a_killed_process_is_named_and_the_session_can_go_on(name: str, tmp_path
         assert "go on with: assay resume s" in run.stderr()
         assert "Traceback" not in run.stderr()
         assert run.survivors() == []
-    reader = resume(tmp_path, 40)
-    assert len(reader.attempts()) <= 41
+    reader = resume(tmp_path, 16)
+    assert len(reader.attempts()) <= 17
 
 
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda s: s.name)
 def test_a_signal_ends_a_session_cleanly(signum: signal.Signals, tmp_path: Path) -> None:
-    with start(tmp_path, epochs=40) as run:
-        wait_for_trials(tmp_path / "s", 1)
+    with start(tmp_path, epochs=16) as run:
+        wait_for_trials(run, tmp_path / "s", 1)
         run.nodes()
         begun = time.monotonic()
         os.kill(run.process.pid, signum)
@@ -126,27 +126,24 @@ def test_a_signal_ends_a_session_cleanly(signum: signal.Signals, tmp_path: Path)
         assert run.survivors() == []
         assert run.shared_memory_left() == []
     print(f"{signum.name}: ended after {took:.2f} s")
+    log = tmp_path / "s" / "journal.sqlite-wal"
+    assert not log.exists() or log.stat().st_size == 0, "the journal was not closed"
     events = journal_events(tmp_path / "s")
     assert events[-1].kind == "session_closed"
     assert events[-1].body["status"] == "incomplete"
-    assert not (tmp_path / "s" / "journal.sqlite-wal").exists(), "the journal was not closed"
-    resume(tmp_path, 40)
+    resume(tmp_path, 16)
 
 
 def test_kill_9_of_anything_at_any_time_loses_nothing_acknowledged(tmp_path: Path) -> None:
     seed = int(os.environ.get("ASSAY_TEST_SEED", random.randrange(2**32)))
     print(f"ASSAY_TEST_SEED={seed}")
     rng = random.Random(seed)
-    trials, session = 60, tmp_path / "s"
+    trials, session = 30, tmp_path / "s"
     acknowledged: dict[str, str] = {}
     victims = ["runner", "benchmark", "world", "policy", "runner"]
     for round_number, victim in enumerate(victims):
         with resumed(tmp_path, trials, first=round_number == 0) as run:
-            ended = sum(event.kind == "trial_ended" for event in journal_events(session))
-            wait_for(
-                lambda before=ended: sum(e.kind == "trial_ended" for e in journal_events(session)) > before,
-                f"a trial of round {round_number}",
-            )
+            wait_for_trials(run, session, trials_ended(session) + 2)
             nodes = run.nodes()
             time_to_live = rng.uniform(0.0, 0.5)
             end = time.monotonic() + time_to_live
@@ -175,7 +172,7 @@ def test_a_second_runner_on_one_rig_is_refused_by_name(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
     with start(tmp_path / "a", epochs=60) as first:
-        wait_for_trials(tmp_path / "a" / "s", 1)
+        wait_for_trials(first, tmp_path / "a" / "s", 1)
         domain = domain_of(first)
         with assay(
             *("eval", INSTANCE, "--session", "s", "--cameras", "0", "--attach"),
@@ -202,7 +199,7 @@ def test_sessions_side_by_side_take_different_domains(tmp_path: Path) -> None:
 
 def test_resuming_what_runs_is_refused(tmp_path: Path) -> None:
     with start(tmp_path, epochs=60) as run:
-        wait_for_trials(tmp_path / "s", 1)
+        wait_for_trials(run, tmp_path / "s", 1)
         (tmp_path / "other").mkdir()
         with assay("resume", str(tmp_path / "s"), cwd=tmp_path / "other") as second:
             assert second.wait() == 2
