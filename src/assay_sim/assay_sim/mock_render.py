@@ -28,7 +28,7 @@ __all__ = ["CameraView", "MockRenderer"]
 Image = npt.NDArray[np.uint8]
 Array = npt.NDArray[np.float64]
 
-NOISE_TILES = 4
+NOISE_TILES = 2
 _NOISE_MARGIN = 64
 
 
