@@ -79,6 +79,7 @@ class GraphClient:
         self._trial = TrialWatch(self._spinner, self._idle, config.session_id)
         self._realization_msg: Any = None
         self._in_session = False
+        self._closed = False
         self._heartbeat_msg = Heartbeat(session_id=config.session_id, runner_id=config.runner_id)
         self._heartbeat_pub = node.create_publisher(
             Heartbeat, "session/heartbeat", qos.EVENT, event_callbacks=quiet_publisher()
@@ -365,6 +366,9 @@ class GraphClient:
 
     def close(self) -> None:
         """Leave the graph. The session stays as it is; the benchmark node notices the silence."""
+        if self._closed:
+            return
+        self._closed = True
         self._spinner.close()
         if self._owns_context:
             rclpy.try_shutdown(context=self._spinner.context)

@@ -96,14 +96,17 @@ class Motion:
             message.sequence += 1
             view[:] = action[at : at + ARM_DIM]
             at += ARM_DIM
-        for publisher, message, _ in self._commands:
-            publisher.publish(message)
+        self._publish()
+
+    def _publish(self) -> None:
+        with self._spinner.guard:
+            for publisher, message, _ in self._commands:
+                publisher.publish(message)
 
     def resend(self) -> None:
         """Send the last commands again; a lockstep world answers by publishing that step's streams again."""
         self.resends += 1
-        for publisher, message, _ in self._commands:
-            publisher.publish(message)
+        self._publish()
 
     def _checked(self, action: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         if action.shape != (ACTION_DIM,) or not np.isfinite(action).all():
@@ -207,10 +210,11 @@ class LockstepMotion(Motion):
 
     def _take_rest(self) -> None:
         """Take the rest of a step that has arrived already: a world publishes its streams one right after the other."""
-        for name in tuple(self._missing):
-            message = take(self._subscriptions[name])
-            if message is not None:
-                self._buffers[name].add(message)
+        with self._spinner.guard:
+            for name in tuple(self._missing):
+                message = take(self._subscriptions[name])
+                if message is not None:
+                    self._buffers[name].add(message)
 
     def _give_up(self, stamp_ns: int) -> None:
         raise DeadlineError(

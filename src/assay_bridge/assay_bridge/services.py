@@ -74,7 +74,8 @@ class Services:
                     deadline_s,
                     lambda: f"{name}: no server within {deadline_s:g} s ({self._known(node)})",
                 )
-            future = client.call_async(request)
+            with self._spinner.guard:
+                future = client.call_async(request)
             self._spinner.wait(
                 future.done,
                 end - time.monotonic(),

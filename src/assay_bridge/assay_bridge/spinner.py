@@ -17,6 +17,7 @@ from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallba
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 
+from assay_bridge.interrupts import InterruptGuard
 from assay_core.errors import DeadlineError, RigFault
 
 __all__ = ["Gate", "Spinner", "quiet_publisher", "quiet_subscription"]
@@ -59,6 +60,8 @@ class Spinner:
         self.context = context
         self.liveness = liveness
         self.heartbeat: Callable[[], None] | None = None
+        self.guard = InterruptGuard()
+        self.guard.install()
         self._executor = self._new_executor()
         self._next_check = 0.0
 
@@ -73,13 +76,7 @@ class Spinner:
         Raises:
             RigFault: A process of the graph died, or the context was shut down.
         """
-        if not self.context.ok():
-            raise RigFault("the bridge's ROS context was shut down while it was waiting")
-        try:
-            self._executor.spin_once(SPIN_S)
-        except BaseException:
-            self._recover()
-            raise
+        self._spin_for(SPIN_S)
         if time.monotonic() >= self._next_check:
             self.check()
 
@@ -90,7 +87,8 @@ class Spinner:
             return
         self._next_check = now + CHECK_S
         if self.heartbeat is not None:
-            self.heartbeat()
+            with self.guard:
+                self.heartbeat()
         if self.liveness is not None:
             dead = self.liveness()
             if dead:
@@ -137,14 +135,18 @@ class Spinner:
                 self.once()
 
     def _spin_for(self, seconds: float) -> None:
-        try:
-            self._executor.spin_once(seconds)
-        except BaseException:
-            self._recover()
-            raise
+        if not self.context.ok():
+            raise RigFault("the bridge's ROS context was shut down while it was waiting")
+        with self.guard:
+            try:
+                self._executor.spin_once(seconds)
+            except BaseException:
+                self._recover()
+                raise
+            self.guard.safe_point()
 
     def _recover(self) -> None:
-        # An interrupt inside rclpy leaves entities marked as taken; they would never be served again.
+        # An exception inside rclpy leaves entities marked as taken; they would never be served again.
         node = self.node
         try:
             self._executor.remove_node(node)
@@ -160,6 +162,7 @@ class Spinner:
 
     def close(self) -> None:
         """Stop spinning and destroy the node."""
+        self.guard.restore()
         self._executor.shutdown(0)
         self.node.destroy_node()
 

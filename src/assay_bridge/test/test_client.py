@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import random
+import signal
+import threading
+
 import numpy as np
 import pytest
 from fakes import PERIOD_NS
@@ -13,8 +18,8 @@ from assay_msgs.msg import ResultCode, TrialState, Verdict
 from assay_msgs.srv import CloseSession, FinishTrial
 
 
-def started(client):
-    client.start_trial(3, 0)
+def started(client, index=3):
+    client.start_trial(index, 0)
     client.wait_for_state(TrialState.READY, deadline_s=5)
     frames = client.first_frames()
     client.reset_policy({"id": "toy/reach/0"}, 0, 7, "reach the mark")
@@ -323,3 +328,26 @@ def test_an_interrupt_in_a_wait_leaves_the_client_usable(make_rig):
 def test_a_bad_configuration_is_named(change, text):
     with pytest.raises(ConfigError, match=text):
         ClientConfig(**change)
+
+
+@pytest.mark.skipif(
+    signal.getsignal(signal.SIGINT) is not signal.default_int_handler, reason="this process handles SIGINT itself"
+)
+def test_ctrl_c_at_any_instant_leaves_the_client_usable(make_rig):
+    _, client = make_rig(world={"success_at": 10**9})
+    chance = random.Random(20261130)
+    for index in range(25):
+        started(client, index)
+        with pytest.raises(KeyboardInterrupt):
+            step_until_interrupted(client, chance.uniform(0.0005, 0.02))
+        assert client.finish_trial(FinishTrial.Request.STATUS_CANCELLED, "cancelled") == TrialState.INVALID
+    client.close()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def step_until_interrupted(client, after_s):
+    """Step for ever, with a Ctrl-C on its way."""
+    timer = threading.Timer(after_s, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    while True:
+        client.step(np.zeros(14))
