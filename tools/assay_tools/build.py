@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from assay_tools.console import say
+from assay_tools.discard import discard
 from assay_tools.errors import SetupError
 from assay_tools.layout import Layout
 from assay_tools.process import run_logged
@@ -53,11 +54,9 @@ def colcon_environ(layout: Layout, environ: Mapping[str, str]) -> dict[str, str]
 
 def wipe(layout: Layout) -> None:
     """Remove everything that colcon made."""
-    for folder in (layout.build, layout.install, layout.log):
-        if folder.is_symlink() or folder.is_file():
-            folder.unlink()
-        elif folder.exists():
-            shutil.rmtree(folder)
+    # The stamp lies in the install folder: with it gone first, nothing takes the rest for complete.
+    for folder in (layout.install, layout.build, layout.log):
+        discard(layout, folder)
 
 
 def _generators(lock: str) -> str:

@@ -30,6 +30,7 @@ class Layout:
         self.base_python = self.state / "python"
         self.lock = self.state / "setup.lock"
         self.cache = self.state / "cache"
+        self.trash = self.state / "trash"
         self.logs = self.state / "logs"
         self.venv_created = self.venv / ".assay-created"
         self.venv_ready = self.venv / ".assay-ready.json"

@@ -16,6 +16,7 @@ from typing import Any
 
 from assay_tools import build, environment, machine, modes, packages, repair, stamps, venv
 from assay_tools.console import say
+from assay_tools.discard import empty_trash
 from assay_tools.errors import SetupError
 from assay_tools.layout import Layout
 
@@ -78,6 +79,7 @@ def make(layout: Layout, environ: Mapping[str, str], *, clean: bool = False) -> 
         way = "ROS 2 from wheels" if mode == modes.WHEELS else f"the sourced ROS 2 {mode.partition('-')[2]}"
         say(f"assay: setting up the environment ({way}): {'asked to start from nothing' if clean else reason}")
         layout.ready.unlink(missing_ok=True)
+        empty_trash(layout)
         if clean:
             build.wipe(layout)
         python = _tool_chain(layout, mode, environ)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
 from assay_tools.console import say
+from assay_tools.discard import discard
 from assay_tools.errors import SetupError
 from assay_tools.layout import Layout
 from assay_tools.modes import WHEELS, probe
@@ -69,11 +69,9 @@ def create(layout: Layout, mode: str, python: str, environ: Mapping[str, str]) -
     Raises:
         SetupError: The environment could not be made.
     """
-    if layout.venv.is_symlink():
-        layout.venv.unlink()
-    elif layout.venv.exists():
-        if layout.venv_created.exists() or not any(layout.venv.iterdir()):
-            shutil.rmtree(layout.venv)
+    if layout.venv.exists() or layout.venv.is_symlink():
+        if layout.venv.is_symlink() or layout.venv_created.exists() or not any(layout.venv.iterdir()):
+            discard(layout, layout.venv)
         else:
             aside = next(
                 path
