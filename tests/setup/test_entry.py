@@ -60,6 +60,16 @@ def test_the_tools_explain_themselves_without_an_environment(clone, verb):
     assert not (clone / ".assay").exists()
 
 
+@pytest.mark.parametrize("verb", ["eval", "resume", "list", "show", "realize", "launch", "bench"])
+def test_a_verb_explains_itself_without_an_environment(clone, root, verb):
+    (clone / "src").symlink_to(root / "src")
+    environ = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "ASSAY_ENVIRONMENT")}
+    done = run([clone / "assay", verb, "--help"], env=environ)
+    assert done.returncode == 0, done.stderr
+    assert f"usage: assay {verb}" in done.stdout
+    assert not (clone / ".assay").exists()
+
+
 def test_a_mistyped_verb_starts_no_setup(clone):
     done = run([clone / "assay", "evla", "kitchenbench"])
     assert done.returncode == 2

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -73,10 +74,31 @@ def _run(layout: Layout, arguments: Sequence[str]) -> int:
         return command(layout, rest, _entered(layout, environ))
     if verb == "exec":
         return _exec(layout, rest, environ)
+    if {"-h", "--help"} & set(rest) and _helped(layout, [verb, *rest], environ):
+        return 0
     env = _entered(layout, environ)
     # What lies in the user's folder must not hide modules; Python 3.10 has no switch for that.
     safe = [] if (layout.venv / "bin" / "python3.10").exists() else ["-P"]
     return _become([str(layout.python), *safe, "-m", CLI, verb, *rest], env)
+
+
+def _helped(layout: Layout, arguments: Sequence[str], environ: Mapping[str, str]) -> bool:
+    """Print a verb's help from the sources where there is no current environment: nobody should wait for a build."""
+    from assay_tools import modes
+
+    if stamps.checked(layout, modes.chosen_mode(environ))[0]:
+        return False
+    sources = os.pathsep.join(str(path) for path in layout.packages())
+    done = subprocess.run(
+        [sys.executable, "-m", CLI, *arguments],
+        env={**environ, "PYTHONPATH": sources, "PYTHONDONTWRITEBYTECODE": "1"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    sys.stdout.write(done.stdout if done.returncode == 0 else "")
+    return done.returncode == 0
 
 
 def _entered(layout: Layout, environ: Mapping[str, str]) -> dict[str, str]:
