@@ -75,14 +75,19 @@ class Bench:
         """The session closed last: id, whether it was sealed, and the answer."""
         self.take_up: Callable[[Intake], None] = lambda _: None
         """Submits a ready message that waited for the world; set by the node."""
+        self.opening: Future[Any] | None = None
+        """Files of a session that is being opened on the worker thread."""
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="bench-files")
 
     def stop(self) -> None:
         """Close the journal of an open session, which stays resumable, and the worker thread."""
         self._pool.shutdown(wait=True, cancel_futures=True)
-        if self.session is not None:
-            self.session.writer.close()
-            self.session = None
+        writers = [] if self.session is None else [self.session.writer]
+        opening, self.opening, self.session = self.opening, None, None
+        if opening is not None and not opening.cancelled() and opening.exception() is None:
+            writers.append(opening.result().writer)
+        for writer in writers:
+            writer.close()
 
     # -- finding ------------------------------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ a guard condition, and a `DeferredService` answers then.
 from __future__ import annotations
 
 import os
+import re
 import sys
 import traceback
 from collections import deque
@@ -63,18 +64,13 @@ class BenchmarkNode(LifecycleNode):
     # -- lifecycle ----------------------------------------------------------------------------------------------------
 
     def on_configure(self, _state: LifecycleState) -> TransitionCallbackReturn:
-        """Make the desks, services, publishers and subscriptions."""
+        """Make services, publishers and subscriptions."""
         try:
-            probe = crash_probe(os.environ)
+            self._probe = crash_probe(os.environ)
         except ValueError as error:
             self.get_logger().error(str(error))
             return TransitionCallbackReturn.FAILURE
         self._guard = self.create_guard_condition(self._run_soon)
-        self._pipeline = Pipeline(self._call_soon)
-        self.bench = bench = Bench(self, self.params, probe=probe)
-        bench.take_up = lambda held: self._submit(self._operators.take_up(held))
-        self._runner, self._operators = RunnerDesk(bench), OperatorDesk(bench)
-        self._watch = Watch(bench, self._runner)
         self._entities = [lambda: self.destroy_guard_condition(self._guard)]
         self._trial = self._publisher(TrialState, "benchmark/trial", qos.LATCHED)
         self._realization = self._publisher(Realization, "benchmark/realization", qos.LATCHED)
@@ -82,23 +78,23 @@ class BenchmarkNode(LifecycleNode):
         if self.params.world:
             p = self.params
             self._world = WorldClient(self, p.world_deadline_s, p.world_retry_s, self._on_world)
-        self._service(OpenSession, "open_session", self._runner.open_session)
-        self._service(StartTrial, "start_trial", self._runner.start_trial)
-        self._service(AdvanceTrial, "advance_trial", self._runner.advance_trial)
-        self._service(FinishTrial, "finish_trial", self._runner.finish_trial)
-        self._service(CloseSession, "close_session", self._runner.close_session)
-        self._messages(Ready, "benchmark/ready", self._operators.ready)
-        self._messages(Verdict, "benchmark/verdict", self._operators.verdict)
-        self._messages(Skip, "benchmark/skip", self._operators.skip)
-        self._messages(Abort, "benchmark/abort", self._operators.abort)
+        for service in (OpenSession, StartTrial, AdvanceTrial, FinishTrial, CloseSession):
+            self._service(service, re.sub(r"(?<!^)(?=[A-Z])", "_", service.__name__).lower())
+        for message in (Ready, Verdict, Skip, Abort):
+            self._messages(message, message.__name__.lower())
         self._subscribe(Heartbeat, "session/heartbeat", self._on_heartbeat)
         return TransitionCallbackReturn.SUCCESS
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Begin to answer, and to watch deadlines."""
+        """Begin to answer, with desks of a fresh start, and to watch deadlines."""
+        self._soon.clear()
+        self._pipeline = Pipeline(self._call_soon)
+        self.bench = Bench(self, self.params, probe=self._probe)
+        self._runner, self._operators = RunnerDesk(self.bench), OperatorDesk(self.bench)
+        self._watch = Watch(self.bench, self._runner)
+        self.bench.take_up = lambda held: self._submit(self._operators.take_up(held))
+        self.bench.offload(self.bench.realizer.warm)
         self._active = True
-        if self.bench is not None:
-            self.bench.offload(self.bench.realizer.warm)
         self._timer = self.create_timer(WATCH_PERIOD_S, self._on_timer)
         return super().on_activate(state)
 
@@ -128,6 +124,7 @@ class BenchmarkNode(LifecycleNode):
             self._timer = None
         if self.bench is not None:
             self.bench.stop()
+            self.bench = None
 
     def _clean(self) -> None:
         self._rest()
@@ -137,7 +134,6 @@ class BenchmarkNode(LifecycleNode):
         for destroy in self._entities:
             destroy()
         self._entities = []
-        self.bench = None
 
     # -- what goes out (Ports) ----------------------------------------------------------------------------------------
 
@@ -162,28 +158,32 @@ class BenchmarkNode(LifecycleNode):
 
     # -- what comes in ------------------------------------------------------------------------------------------------
 
-    def _service(self, kind: Any, name: str, operation: Callable[[Any], Operation]) -> None:
+    def _service(self, kind: Any, name: str) -> None:
         def serve(request: Any, reply: Reply) -> None:
             if not self._active:
                 text = "benchmark node: expected the active state, got another. fix: activate the node"
                 reply(kind.Response(code=ResultCode.NOT_READY, message=text))
                 return
-            self._pipeline.submit(
-                operation(request), reply, lambda error: reply(self._refuse(kind.Response, name, error))
-            )
+            operation = getattr(self._runner, name)(request)
+            self._pipeline.submit(operation, reply, lambda error: reply(self._refuse(kind.Response, name, error)))
 
         service = DeferredService(self, kind, f"benchmark/{name}", serve)
         self._entities.append(service.destroy)
 
-    def _messages(self, kind: Any, topic: str, operation: Callable[[Any], Operation]) -> None:
-        self._subscribe(kind, topic, lambda message: self._submit(operation(message)))
+    def _messages(self, kind: Any, name: str) -> None:
+        def receive(message: Any) -> None:
+            if self._active:
+                self._submit(getattr(self._operators, name)(message))
+
+        self._subscribe(kind, f"benchmark/{name}", receive)
 
     def _on_heartbeat(self, message: Heartbeat) -> None:
-        if self._watch.heard(message):
+        if self._active and self._watch.heard(message):
             self._submit(self._watch.back())
 
     def _on_world(self, trial_id: str, code: int, message: str, stamp_ns: int) -> None:
-        self._submit(self._watch.world_answered(trial_id, code, message, stamp_ns))
+        if self._active:
+            self._submit(self._watch.world_answered(trial_id, code, message, stamp_ns))
 
     def _on_timer(self) -> None:
         if self._world is not None:

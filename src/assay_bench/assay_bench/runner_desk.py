@@ -66,7 +66,8 @@ class RunnerDesk:
             self._refuse_while_alive(before)
             bench.session = None
             yield bench.offload(before.writer.close)
-        opened = yield bench.offload(lambda: open_files(request, bench.realizer, clock=bench.clock, probe=bench.probe))
+        bench.opening = bench.offload(lambda: open_files(request, bench.realizer, clock=bench.clock, probe=bench.probe))
+        opened = yield bench.opening
         session = Session(
             id=request.session_id,
             directory=Path(request.directory),
@@ -83,13 +84,14 @@ class RunnerDesk:
         try:
             yield from bench.commit(session, *opened.entries)
         except Refusal:
+            bench.opening = None
             yield bench.offload(opened.writer.close)
             raise
         session.finished = {result.entry.index for result in session.fold.results()}
         session.opened = OpenSession.Response(
             code=ResultCode.OK, next_plan_index=session.fold.next_plan_index(), head_hash=session.writer.head[1]
         )
-        bench.session = session
+        bench.session, bench.opening = session, None
         bench.publish(session)
         return session.opened
 

@@ -22,6 +22,7 @@ from assay_core.seal import verify_seal
 from assay_core.testing import example_plan
 from assay_core.trial import State
 from assay_msgs.msg import Heartbeat, ResultCode, TrialState
+from assay_msgs.srv import AdvanceTrial, CloseSession, FinishTrial, OpenSession, StartTrial
 from assay_ros.testing import graph, spin_until
 
 TASK = "kitchenbench/pour_pasta"
@@ -227,6 +228,69 @@ def test_nonsense_from_operators_leaves_the_node_healthy_and_the_journal_unchang
     assert len(JournalReader(console.directory).events()) == before
     assert console.trials[-1].state == TrialState.ARRANGE
     assert console.send("ready", console.message("ready", "000000-0")).accepted, "the node is not healthy any more"
+
+
+@pytest.mark.parametrize("when", ["idle", "open", "running"])
+def test_nonsense_from_runners_is_refused_with_a_reason(make: Make, when: str) -> None:
+    seed = random.SystemRandom().randrange(2**32)
+    print(f"seed: {seed}")
+    rng = random.Random(seed)
+    _, console = make()
+    if when != "idle":
+        console.open()
+    if when == "running":
+        console.start(0)
+        console.send("ready", console.message("ready", "000000-0"))
+        console.advance(State.RUNNING, "000000-0")
+    before = len(JournalReader(console.directory).events()) if when != "idle" else 0
+    texts = [
+        "",
+        "s1",
+        "s2",
+        "000000-0",
+        "000000-1",
+        "000009-0",
+        "/",
+        "/proc/self/mem",
+        "{}",
+        "[",
+        '{"a": NaN}',
+        "\u2028",
+    ]
+    kinds = {"open_session": OpenSession, "start_trial": StartTrial, "advance_trial": AdvanceTrial}
+    kinds |= {"finish_trial": FinishTrial, "close_session": CloseSession}
+    for _ in range(120):
+        name = rng.choice(list(kinds))
+        request = kinds[name].Request()
+        for field, what in request.get_fields_and_field_types().items():
+            values = {"string": texts, "boolean": [True, False]}.get(what, [0, 1, 2, 77])
+            setattr(request, field, rng.choice(values))
+        request.session_id = rng.choice(["", "s2", "\u2028"]) if name in ("close_session", "finish_trial") else "s1"
+        if name == "advance_trial":
+            request.trial_id = rng.choice(["", "000000-7", "x"])
+        if name == "start_trial":
+            request.plan_index = rng.choice([1, 77, 2**64 - 1])
+        if name == "open_session":
+            request.plan_hash, request.runner_id = rng.choice(texts), "stranger"
+        answer = console.call(name, request, ok=False)
+        assert answer.code not in (ResultCode.OK, ResultCode.UNKNOWN, ResultCode.INTERNAL), (
+            f"{request}: {answer.message}"
+        )
+        assert answer.message
+    if when != "idle":
+        assert len(JournalReader(console.directory).events()) == before
+
+
+def test_a_node_that_was_deactivated_can_be_activated_again(make: Make) -> None:
+    node, console = make()
+    console.open()
+    console.start(0)
+    for _ in range(2):
+        node.trigger_deactivate()
+        node.trigger_activate()
+    console.open(resume=True)
+    console.trial(0, 1)
+    console.close()
 
 
 def test_codes_of_services_have_names() -> None:

@@ -23,6 +23,7 @@ __all__ = [
     "SCHEMA",
     "SCHEMA_VERSION",
     "VOLATILE_KEYS",
+    "VOLATILE_KINDS",
     "JournalEvent",
     "canonical_json",
     "check_header",
@@ -72,6 +73,9 @@ VOLATILE_KEYS = frozenset(
     }
 )
 """Keys of event bodies, at any depth, that may differ between two runs of one plan with the same seed."""
+
+VOLATILE_KINDS = frozenset({"runner_silent", "runner_back"})
+"""Events that only say how fast a machine was."""
 
 _TEXT = "CAST(body AS TEXT)"
 
@@ -196,9 +200,11 @@ def check_header(path: Path) -> None:
 def comparable(events: Iterable[JournalEvent]) -> list[dict[str, Any]]:
     """Return what two runs of one plan with the same seed must have in common.
 
-    Drops times and hashes of the events and, at any depth of the bodies, `VOLATILE_KEYS`; nothing else.
+    Drops events of `VOLATILE_KINDS`, times and hashes of the others and, at any depth of their bodies,
+    `VOLATILE_KEYS`; nothing else.
     """
-    return [{"kind": e.kind, "trial_id": e.trial_id, "body": _stable(e.body)} for e in events]
+    kept = (event for event in events if event.kind not in VOLATILE_KINDS)
+    return [{"kind": event.kind, "trial_id": event.trial_id, "body": _stable(event.body)} for event in kept]
 
 
 def _stable(value: Any) -> Any:

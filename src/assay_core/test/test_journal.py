@@ -227,6 +227,21 @@ def test_reading_changes_no_byte(tmp_path: Path) -> None:
     assert before == {name: (crashed / name).read_bytes() for name in before}
 
 
+def test_a_journal_in_a_directory_without_write_permission_can_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Root may write everywhere, so the answer of the system is replaced."""
+    writer = write(tmp_path, 3)
+    for closed in (False, True):
+        if closed:
+            writer.close()
+        before = sorted(path.name for path in tmp_path.iterdir())
+        monkeypatch.setattr("assay_core.journal_reader.os.access", lambda *_: False)
+        assert len(JournalReader(tmp_path).events()) == 3
+        assert sorted(path.name for path in tmp_path.iterdir()) == before
+        monkeypatch.undo()
+
+
 DISK_FULL = """
     import resource, signal, sys
     from pathlib import Path
