@@ -107,7 +107,7 @@ def write_logs(directory: Path, logs: Mapping[str, tuple[EvalLog, Mapping[str, s
     paths = []
     for task, (log, actions) in logs.items():
         for relative, text in actions.items():
-            _write(directory / relative, text)
+            _write(directory / relative, text, durable=False)
         path = directory / f"{_slug(task)}_{_short_id(session_id, task)}.json"
         _write(path, json.dumps(json_native(log.to_dict()), indent=2, sort_keys=True, allow_nan=False))
         paths.append(path)
@@ -317,7 +317,18 @@ def _safe(name: str) -> str:
     return safe if safe == name else f"{safe}-{zlib.crc32(name.encode()) & 0xFFFFFFFF:08x}"
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, text: str, *, durable: bool = True) -> None:
+    """Write a file unless it holds the right bytes already.
+
+    Side-cars are many and can be derived again, so they do not wait for the disk; sealing does that once for all.
+    """
     data = text.encode()
-    if not (path.is_file() and path.read_bytes() == data):
+    if path.is_file() and path.read_bytes() == data:
+        return
+    if durable:
         write_atomically(path, data)
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_name(path.name + ".new")
+    new.write_bytes(data)
+    new.replace(path)

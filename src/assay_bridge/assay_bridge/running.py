@@ -119,6 +119,8 @@ def run_job(job: Job, watch: Watch, progress: Progress) -> tuple[SessionEnd, Der
         if job.fresh and not (job.directory / JOURNAL_FILE).exists():
             discard_session(job.directory)
         raise
+    if end.derived is not None:
+        return end, end.derived
     try:
         return end, rederive(job.directory)
     except (AssayError, OSError) as error:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from inspect_robots.task import Task
 
     from assay_bridge.client_types import VerdictData
+    from assay_bridge.derived import Derived
     from assay_bridge.link import Link
     from assay_bridge.progress import Progress
 
@@ -102,6 +103,8 @@ class SessionEnd:
     """Why, when it is not done."""
     root_hash: str = ""
     """SHA-256, hex, of the seal; empty when not sealed."""
+    derived: Derived | None = None
+    """Logs and summary that the seal covers; None when not sealed."""
     warnings: tuple[str, ...] = ()
     """What went wrong beside the results, e.g. a picture that could not be written."""
 
@@ -160,7 +163,7 @@ class SessionRunner:
     """The user and the processes of the graph."""
     resolve_task: Callable[[str], Task]
     """Returns a registered task."""
-    derive: Callable[[], object]
+    derive: Callable[[], Derived]
     """Derives logs and summary; called before the session is sealed."""
     _tasks: dict[str, tuple[Task, dict[str, Scene], dict[str, Any]]] = field(default_factory=dict, init=False)
 
@@ -379,10 +382,10 @@ class SessionRunner:
             Verdict.DONE: CloseSession.Request.STATUS_DONE,
             Verdict.HALTED: CloseSession.Request.STATUS_HALTED,
         }.get(verdict, CloseSession.Request.STATUS_INCOMPLETE)
-        root_hash = ""
+        root_hash, derived = "", None
         try:
             if verdict is Verdict.DONE:
-                self.derive()
+                derived = self.derive()
                 root_hash = self.graph.close_session(status, reason)
             else:
                 with self.watch.closing(), self.watch.stop.limit(FAREWELL_S):
@@ -394,7 +397,7 @@ class SessionRunner:
                 verdict, reason = Verdict.STOPPED, f"closing the session: {self.watch.dead() or error}"
             else:
                 warnings.append(f"closing the session: {error}")
-        return SessionEnd(verdict, reason, root_hash, tuple(warnings))
+        return SessionEnd(verdict, reason, root_hash, derived if root_hash else None, tuple(warnings))
 
 
 def _judged_part(record: dict[str, Any]) -> dict[str, Any]:
