@@ -85,15 +85,15 @@ def program(name: str, environ: Mapping[str, str]) -> Path:
 
 
 def share_directory(environ: Mapping[str, str]) -> Path:
-    """Return the directory that holds our ``launch`` and ``config``: the installed one, or the checkout's.
+    """Return the directory that holds our ``launch`` and ``config``: the checkout's, or the installed one.
 
     Raises:
         ConfigError: There is neither.
     """
     checkout = Path(__file__).resolve().parents[4]
-    candidates = [prefix / "share" / PACKAGE for prefix in _prefixes(environ)] + [checkout]
+    candidates = [checkout] + [prefix / "share" / PACKAGE for prefix in _prefixes(environ)]
     for candidate in candidates:
-        if (candidate / "launch").is_dir():
+        if (candidate / "launch" / "eval.launch.yaml").is_file():
             return candidate
     raise ConfigError(
         "launch files",

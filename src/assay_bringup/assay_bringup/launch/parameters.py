@@ -116,25 +116,19 @@ def _from_text(template: Template, wanted: tuple[type, bool] | None, name: str, 
     kind, is_list = wanted
     if kind is str and not is_list:
         return text
-    if template.literal is not None:
-        raise _mismatch(where, name, label, repr(text))
+    if is_list or template.literal is not None:
+        raise _mismatch(where, name, label, f"the text {text!r}")
     try:
-        if not is_list and kind is int:
-            return int(text)
-        if not is_list and kind is float:
-            return float(text)
+        if kind in (int, float):
+            return kind(text)
     except ValueError:
         raise _mismatch(where, name, label, repr(text)) from None
-    if kind is bool and text in ("0", "1"):
+    if text in ("0", "1"):
         return text == "1"
     value = _yaml(text, where, name)
-    if not is_list:
-        if type(value) is kind:
-            return value
-        raise _mismatch(where, name, label, repr(text))
-    if not isinstance(value, list) or any(type(x) is not kind for x in value):
-        raise _mismatch(where, name, label, repr(text))
-    return value
+    if isinstance(value, bool):
+        return value
+    raise _mismatch(where, name, label, repr(text))
 
 
 def _yaml(text: str, where: Where, name: str) -> Any:

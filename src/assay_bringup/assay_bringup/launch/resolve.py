@@ -6,7 +6,9 @@ must not reach a robot: an argument that no file declares is refused, and so is 
 
 from __future__ import annotations
 
+import dataclasses
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -69,7 +71,7 @@ def resolve(
     return Resolved(
         file=context.file,
         arguments={name: context.variables.get(name, "") for name in sorted(context.declared)},
-        processes=resolver.processes,
+        processes=_labelled(resolver.processes),
         messages=context.messages,
     )
 
@@ -209,6 +211,17 @@ class _Resolver:
         namespace = absolute(self.context.namespace, pushed) or "/"
         check_namespace(namespace, action.where)
         self.context.namespace = namespace
+
+
+def _labelled(processes: list[ResolvedProcess]) -> list[ResolvedProcess]:
+    """Return the processes with labels that differ, since logs and messages go by them."""
+    count: Counter[str] = Counter()
+    result = []
+    for each in processes:
+        count[each.label] += 1
+        again = count[each.label]
+        result.append(each if again == 1 else dataclasses.replace(each, label=f"{each.label}-{again}"))
+    return result
 
 
 def _refuse_twins(processes: list[ResolvedProcess]) -> None:

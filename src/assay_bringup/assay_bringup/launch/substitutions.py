@@ -146,8 +146,6 @@ _FUNCTIONS: dict[str, Callable[[list[str], Where, Context], str]] = {
     "not": lambda a, where, _c: _text(not truth(a[0], where)),
     "and": lambda a, where, _c: _text(truth(a[0], where) and truth(a[1], where)),
     "or": lambda a, where, _c: _text(truth(a[0], where) or truth(a[1], where)),
-    "any": lambda a, where, _c: _text(any(truth(x, where) for x in a)),
-    "all": lambda a, where, _c: _text(all(truth(x, where) for x in a)),
     "equals": lambda a, _w, _c: _text(_equal(a[0], a[1])),
     "not-equals": lambda a, _w, _c: _text(not _equal(a[0], a[1])),
 }

@@ -18,7 +18,7 @@ from assay_core.errors import ConfigError, unknown_name
 
 __all__ = ["ARITY", "Call", "Template", "parse", "unescape"]
 
-ARITY: dict[str, tuple[int, int | None]] = {
+ARITY: dict[str, tuple[int, int]] = {
     "var": (1, 1),
     "env": (1, 2),
     "eval": (1, 1),
@@ -32,15 +32,13 @@ ARITY: dict[str, tuple[int, int | None]] = {
     "not": (1, 1),
     "and": (2, 2),
     "or": (2, 2),
-    "any": (1, None),
-    "all": (1, None),
     "equals": (2, 2),
     "not-equals": (2, 2),
 }
-"""Substitutions that are understood, with the fewest and the most arguments (None: any number)."""
+"""Substitutions that are understood, with the fewest and the most arguments."""
 
-REFUSED = ("anon", "command", "file-content", "param", "path-join")
-"""Substitutions of `ros2 launch` that this runner does not evaluate."""
+REFUSED = ("all", "anon", "any", "command", "file-content", "param", "path-join")
+"""Substitutions of `ros2 launch` that this runner does not evaluate; `any` and `all` fail in Jazzy's own."""
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
