@@ -21,7 +21,7 @@ from inspect_robots.types import Action, Observation, StepResult
 
 from assay_core.errors import DataError
 
-__all__ = ["RECORD_SCHEMA", "dumps", "from_record", "json_native", "merged", "to_record"]
+__all__ = ["RECORD_SCHEMA", "dumps", "from_record", "json_native", "judged_part", "merged", "to_record"]
 
 RECORD_SCHEMA = 1
 
@@ -55,21 +55,28 @@ def from_record(record: TrialRecord, *, started_ns: int = 0, ended_ns: int = 0) 
         "rewards": json_native(rewards) if any(value is not None for value in rewards) else None,
         "info": [json_native(step.result.info) for step in record.steps],
         "last_step": _last_step(record),
-        "events": [
-            {"kind": event.kind, "t": event.t, "data": json_native(event.data)}
-            for event in record.events
-            if event.kind not in _PER_STEP_EVENTS
-        ],
         "inferences": [[event.t, event.data["chunk_len"]] for event in inferences],
-        "judgement": record.operator_judgement,
-        "note": record.operator_note,
-        "metadata": json_native(record.metadata),
+        **judged_part(record),
         "transcript": json_native(record.policy_transcript),
         "timing": {
             "started_ns": started_ns,
             "ended_ns": ended_ns,
             "latencies_s": json_native([event.data["latency_s"] for event in inferences]),
         },
+    }
+
+
+def judged_part(record: TrialRecord) -> dict[str, Any]:
+    """Return the keys of a record that a verdict changes; the others are known when motion has ended."""
+    return {
+        "events": [
+            {"kind": event.kind, "t": event.t, "data": json_native(event.data)}
+            for event in record.events
+            if event.kind not in _PER_STEP_EVENTS
+        ],
+        "judgement": record.operator_judgement,
+        "note": record.operator_note,
+        "metadata": json_native(record.metadata),
     }
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from assay_bridge.evaluation import describe_evaluation, describe_scene
 from assay_bridge.grader import AssayGrader, take_verdict
 from assay_bridge.pictures import PictureWriter
-from assay_bridge.record import dumps, from_record, json_native
+from assay_bridge.record import dumps, from_record, json_native, judged_part
 from assay_bridge.scoring import score_record, storable_score
 from assay_bridge.sink import AssaySink
 from assay_bridge.stop import Interrupted, Watch
@@ -280,7 +280,7 @@ class SessionRunner:
         update = {
             "scores": {name: storable_score(value) for name, value in scores.items()},
             "score_failures": list(failures),
-            **_judged_part(from_record(record)),
+            **judged_part(record),
         }
         state = self.graph.finish_trial(_FINISH[Ending.COMPLETED], "", dumps(update))
         invalid = verdict.outcome == "invalid"
@@ -398,8 +398,3 @@ class SessionRunner:
             else:
                 warnings.append(f"closing the session: {error}")
         return SessionEnd(verdict, reason, root_hash, derived if root_hash else None, tuple(warnings))
-
-
-def _judged_part(record: dict[str, Any]) -> dict[str, Any]:
-    """Return the keys of a record that a verdict changes; the rest went out with JUDGE."""
-    return {key: record[key] for key in ("judgement", "note", "metadata", "events")}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 import time
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
 
 from inspect_robots.approver import Approver, ChainApprover, ClampApprover, DeltaLimitApprover
 from inspect_robots.controller import Controller, DefaultController
@@ -19,6 +20,11 @@ from inspect_robots.policy import Policy
 from inspect_robots.rollout import TrialRecord, rollout
 from inspect_robots.scene import Scene
 from inspect_robots.spaces import Box
+
+from assay_bridge.last_frames import LastFrames
+
+if TYPE_CHECKING:
+    from inspect_robots.frames import FrameStore
 
 __all__ = ["Ending", "Motion", "run_motion", "safety_chain"]
 
@@ -99,6 +105,7 @@ def run_motion(
             controller=controller or DefaultController(policy.config.replan_interval),
             approver=approver or safety_chain(embodiment.info.action_space),
             sink=sink,
+            frame_store=cast("FrameStore", LastFrames()),
         )
     except KeyboardInterrupt as interrupt:
         ending, error, record = Ending.CANCELLED, interrupt, getattr(interrupt, "record", None)

@@ -77,7 +77,7 @@ def run_session(plan: Plan, prepare: Callable[[], Job], *, attach: bool, as_json
 
     Args:
         plan: Its plan.
-        prepare: Makes the session directory, once the graph's own checks have passed.
+        prepare: Makes the session directory, once the graph is ready.
         attach: Use the graph of this ROS domain instead of starting one.
         as_json: Print the summary as one JSON object, and nothing else on standard output.
 
@@ -88,19 +88,19 @@ def run_session(plan: Plan, prepare: Callable[[], Job], *, attach: bool, as_json
     with Stop() as stop:
         try:
             with _graph(plan, stop, attach=attach) as (graph, ready):
+                ready()
                 job = prepare()
                 watch = Watch(stop, None if graph is None else graph.dead)
                 complain(f"session {job.directory}: {len(job.pending)} of {len(plan.entries)} trials to run")
-                return _run(job, watch, ready, as_json=as_json, logs=None if graph is None else graph.log_dir)
+                return _run(job, watch, as_json=as_json, logs=None if graph is None else graph.log_dir)
         except Interrupted as interrupt:
             complain(str(interrupt))
             return INTERRUPTED
 
 
-def _run(job: Job, watch: Watch, ready: Callable[[], None], *, as_json: bool, logs: Path | None) -> int:
+def _run(job: Job, watch: Watch, *, as_json: bool, logs: Path | None) -> int:
     progress = Progress(len(job.plan.entries), len(job.finished))
     try:
-        ready()
         end, derived = run_job(job, watch, progress)
     finally:
         progress.close()
