@@ -120,10 +120,8 @@ class MockDynamics:
         Args:
             command: Targets, shape (14,) [rad, gripper 0..1].
         """
-        for arm, name in enumerate(ARMS):
-            reason = check_targets(command[arm * ARM_DIM : (arm + 1) * ARM_DIM])
-            if reason or command.shape != (ACTION_DIM,):
-                raise RigFault(f"{name}/command: {reason or f'expected {ACTION_DIM} values, got {command.size}'}")
+        if command.shape != (ACTION_DIM,) or not np.isfinite(command).all():
+            raise _refusal(command)
         within = np.minimum(np.maximum(command, self._low), self._high)
         change = within - self.position
         bounded = np.minimum(np.maximum(change, -self.limit), self.limit)
@@ -142,6 +140,14 @@ class MockDynamics:
         if distance <= TOLERANCE:
             return Judgement(1.0, True)
         return Judgement(min(max(1.0 - distance / _REACH, 0.0), 1.0), False)
+
+
+def _refusal(command: Array) -> RigFault:
+    for arm, name in enumerate(ARMS):
+        reason = check_targets(command[arm * ARM_DIM : (arm + 1) * ARM_DIM])
+        if reason:
+            return RigFault(f"{name}/command: {reason}")
+    return RigFault("commands", expected=f"{ACTION_DIM} values", got=f"shape {command.shape}", fix="send both arms'")
 
 
 def _per_arm(mask: npt.NDArray[np.bool_]) -> tuple[bool, ...]:
