@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from assay_core.errors import RigFault
 from assay_core.rig import ACTION_DIM, ARM_DIM, ARMS, Camera, joint_names
-from assay_ros.convert import image_array
+from assay_ros.raw import image_pixels, stamp_of
 
 __all__ = ["TASK_STATE", "FrameSet", "StreamBuffer", "TaskProgress", "build_frames", "joint_stream", "stream_names"]
 
@@ -66,7 +66,7 @@ class FrameSet:
     joint_pos: npt.NDArray[np.float64]
     """Measured joints, shape (14,), order `assay_core.rig.ACTION_LABELS` [rad, gripper 0..1]."""
     images: dict[str, npt.NDArray[np.uint8]]
-    """Pictures by camera key (``top_cam``), shape (height, width, 3) RGB. Views of the received buffers, not copies."""
+    """Pictures by camera key (``top_cam``), shape (height, width, 3) RGB. Read-only views of what was received."""
     stamps: dict[str, int]
     """Acquisition stamp [ns] of each stream by topic relative to the rig's namespace."""
     task_state: TaskProgress | None
@@ -76,7 +76,10 @@ class FrameSet:
 
 
 class StreamBuffer:
-    """The newest samples of one stream, by stamp."""
+    """The newest samples of one stream, by stamp.
+
+    Pictures are kept as the bytes that came: see `assay_ros.raw`.
+    """
 
     __slots__ = ("latest_ns", "name", "received", "samples", "wanted_ns", "watch")
 
@@ -90,9 +93,12 @@ class StreamBuffer:
         self.watch = watch
 
     def add(self, msg: Any) -> None:
-        """Store one message; a repeat of a stamp replaces the earlier one."""
-        stamp = msg.header.stamp
-        ns = stamp.sec * 1_000_000_000 + stamp.nanosec
+        """Store one message, serialized or not; a repeat of a stamp replaces the earlier one."""
+        if type(msg) is bytes:
+            ns = stamp_of(msg)
+        else:
+            stamp = msg.header.stamp
+            ns = stamp.sec * 1_000_000_000 + stamp.nanosec
         self.samples[ns] = msg
         self.received += 1
         if ns > self.latest_ns:
@@ -140,14 +146,14 @@ def _joints_into(out: npt.NDArray[np.float64], arm: str, msg: Any) -> None:
         out[:] = [msg.position[at[name]] for name in expected]
 
 
-def _picture(camera: Camera, msg: Any) -> npt.NDArray[np.uint8]:
-    """Return the pixels of one picture, shape (height, width, 3) uint8.
+def _picture(camera: Camera, raw: bytes) -> npt.NDArray[np.uint8]:
+    """Return the pixels of one serialized picture, shape (height, width, 3) uint8.
 
     Raises:
         RigFault: The picture is torn, or its size or encoding is not the camera's.
     """
     try:
-        image = image_array(msg)
+        image = image_pixels(raw)
     except ValueError as error:
         raise RigFault(f"{camera.topic}: torn or foreign picture: {error}") from None
     if image.shape != (camera.height, camera.width, 3):
@@ -161,15 +167,15 @@ def _picture(camera: Camera, msg: Any) -> npt.NDArray[np.uint8]:
 
 
 def build_frames(
-    samples: dict[str, Any], cameras: Sequence[Camera], *, stamp_ns: int, ages: dict[str, float]
+    samples: dict[str, Any], cameras: Sequence[Camera], *, stamps: dict[str, int], ages: dict[str, float]
 ) -> FrameSet:
     """Return the frame set of one sample per stream.
 
     Args:
-        samples: Message of each stream by topic; joint states of both arms, a picture of every camera, and
+        samples: Message of each stream by topic: joint states of both arms, a serialized picture of every camera, and
             `TASK_STATE` where a world judges.
         cameras: Cameras in use.
-        stamp_ns: Time of the set [ns].
+        stamps: Stamp [ns] of each sample by topic.
         ages: Age [s] of each sample by topic.
 
     Raises:
@@ -193,10 +199,11 @@ def build_frames(
             terminated=judged.terminated,
             reason=judged.termination_reason,
         )
-    stamps = {}
-    for name, msg in samples.items():
-        stamp = msg.header.stamp
-        stamps[name] = stamp.sec * 1_000_000_000 + stamp.nanosec
     return FrameSet(
-        stamp_ns=stamp_ns, joint_pos=joint_pos, images=images, stamps=stamps, task_state=task_state, ages=ages
+        stamp_ns=max(stamps.values()),
+        joint_pos=joint_pos,
+        images=images,
+        stamps=stamps,
+        task_state=task_state,
+        ages=ages,
     )

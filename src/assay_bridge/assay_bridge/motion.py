@@ -56,9 +56,10 @@ class Motion:
         self._subscriptions: dict[str, Any] = {}
         node = spinner.node
         for name, buffer in self._buffers.items():
-            kind: Any = TaskState if name == TASK_STATE else Image if name.startswith("cameras/") else JointState
+            picture = name.startswith("cameras/")
+            kind: Any = TaskState if name == TASK_STATE else Image if picture else JointState
             self._subscriptions[name] = node.create_subscription(
-                kind, name, buffer.add, qos.SENSOR, event_callbacks=quiet_subscription()
+                kind, name, buffer.add, qos.SENSOR, raw=picture, event_callbacks=quiet_subscription()
             )
         profile = qos.COMMAND_LOCKSTEP if config.mode == "lockstep" else qos.COMMAND
         self._commands: list[tuple[Any, ArmCommand, npt.NDArray[np.float64]]] = []
@@ -206,7 +207,7 @@ class LockstepMotion(Motion):
                     again()
         samples = {name: buffer.samples[stamp_ns] for name, buffer in self._buffers.items()}
         self._now_ns = stamp_ns
-        return build_frames(samples, self.config.cameras, stamp_ns=stamp_ns, ages=self._ages)
+        return build_frames(samples, self.config.cameras, stamps=dict.fromkeys(self.streams, stamp_ns), ages=self._ages)
 
     def _take_rest(self) -> None:
         """Take the rest of a step that has arrived already: a world publishes its streams one right after the other."""
@@ -294,5 +295,5 @@ class PacedMotion(Motion):
                 "fix: see the log of the node that publishes it"
             )
         samples = {name: buffer.samples[buffer.latest_ns] for name, buffer in self._buffers.items()}
-        newest_ns = max(buffer.latest_ns for buffer in self._buffers.values())
-        return build_frames(samples, self.config.cameras, stamp_ns=newest_ns, ages=ages)
+        stamps = {name: buffer.latest_ns for name, buffer in self._buffers.items()}
+        return build_frames(samples, self.config.cameras, stamps=stamps, ages=ages)

@@ -63,7 +63,7 @@ class Inputs:
     joint_pos: npt.NDArray[np.float64] | None = None
     """Measured joints, shape (14,) [rad, gripper 0..1]; None unless the policy reads them."""
     images: Mapping[str, npt.NDArray[np.uint8]] = field(default_factory=dict)
-    """Pictures by camera key (``top_cam``), shape (height, width, 3) RGB."""
+    """Pictures by camera key (``top_cam``), shape (height, width, 3) RGB, read-only."""
     image_stamps: Mapping[str, int] = field(default_factory=dict)
     """Acquisition stamp [ns] of each picture, by camera key."""
     oracle: Oracle | None = None

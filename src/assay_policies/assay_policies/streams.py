@@ -6,7 +6,6 @@ therefore taken as bytes, of which only the stamp is read on arrival.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,23 +18,12 @@ from assay_core.errors import RigFault
 from assay_core.rig import ACTION_DIM, ACTION_LABELS, ARM_DIM, ARMS, Camera, joint_names
 from assay_msgs.msg import Privileged
 from assay_policies.api import PRIVILEGED, Inputs, Oracle
-from assay_ros.convert import image_array
+from assay_ros.raw import image_pixels, stamp_of
 
-__all__ = ["StreamStore", "message_type", "stamp_of"]
+__all__ = ["StreamStore", "message_type"]
 
 KEEP = 16
 """Samples kept per stream: more than the steps between two inferences need not be, since requests name recent ones."""
-
-_LITTLE = struct.Struct("<iI")
-_BIG = struct.Struct(">iI")
-_ENCAPSULATION = 4
-"""Bytes before the first field of a serialized message; the lowest bit of the second says little-endian."""
-
-
-def stamp_of(raw: bytes) -> int:
-    """Return ``header.stamp`` [ns] of a serialized message whose first field is a header."""
-    sec, nanosec = (_LITTLE if raw[1] & 1 else _BIG).unpack_from(raw, _ENCAPSULATION)
-    return int(sec) * 1_000_000_000 + int(nanosec)
 
 
 def message_type(stream: str) -> Any:
@@ -88,12 +76,14 @@ class StreamStore:
         joint_pos: npt.NDArray[np.float64] | None = None
         images, image_stamps, oracle = {}, {}, None
         for stream, ns in stamps.items():
-            message = deserialize_message(self._samples[stream][ns], message_type(stream))
+            raw = self._samples[stream][ns]
+            if stream in self._cameras:
+                camera = self._cameras[stream]
+                images[camera.key], image_stamps[camera.key] = _picture(camera, raw), ns
+                continue
+            message = deserialize_message(raw, message_type(stream))
             if stream == PRIVILEGED:
                 oracle = _oracle(message)
-            elif stream in self._cameras:
-                camera = self._cameras[stream]
-                images[camera.key], image_stamps[camera.key] = _picture(camera, message), ns
             else:
                 joint_pos = np.zeros(ACTION_DIM) if joint_pos is None else joint_pos
                 _joints_into(joint_pos, stream.split("/")[0], message)
@@ -126,9 +116,9 @@ def _oracle(message: Any) -> Oracle:
     return Oracle(position, goal, limit)
 
 
-def _picture(camera: Camera, message: Any) -> npt.NDArray[np.uint8]:
+def _picture(camera: Camera, raw: bytes) -> npt.NDArray[np.uint8]:
     try:
-        image = image_array(message)
+        image = image_pixels(raw)
     except ValueError as error:
         raise RigFault(f"{camera.topic}: torn or foreign picture: {error}") from None
     if image.shape != (camera.height, camera.width, 3):
