@@ -38,8 +38,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Where a process with ``on_exit: shutdown`` ended with an exit code of its own, that code is returned.
     """
-    parser = _parser()
-    options = parser.parse_args(argv)
+    try:
+        options = _parser().parse_intermixed_args(argv)
+    except SystemExit as end:  # --help, or a usage error that is already on stderr
+        return int(end.code or 0)
     try:
         if options.file is None:
             for name, path in launch_files(os.environ).items():

@@ -6,6 +6,8 @@ import os
 import stat
 import sys
 import textwrap
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -57,3 +59,43 @@ def write(tmp_path: Path) -> Callable[[str], Path]:
         return path
 
     return make
+
+
+WAITER = """
+import signal, sys, time
+name = sys.argv[1] if len(sys.argv) > 1 else "waiter"
+signal.signal(signal.SIGINT, lambda *_: sys.exit(0))
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+print("ready", flush=True)
+while True:
+    time.sleep(60)
+"""
+"""A well-behaved process: ends at SIGINT and at SIGTERM."""
+
+STUBBORN = """
+import signal, time
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print("ready", flush=True)
+while True:
+    time.sleep(60)
+"""
+"""A process that only SIGKILL ends."""
+
+
+def until(condition: Callable[[], bool], what: str, deadline_s: float = 20.0) -> None:
+    """Wait until a condition holds, or fail naming ``what``."""
+    end = time.monotonic() + deadline_s
+    waiting = threading.Event()
+    while not condition():
+        if time.monotonic() > end:
+            raise TimeoutError(f"not within {deadline_s} s: {what}")
+        waiting.wait(0.02)
+
+
+def alive(pid: int) -> bool:
+    """Return whether a process runs; a zombie does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False

@@ -165,7 +165,7 @@ class GraphProcesses:
             RigFault: A process died or a node could not be brought up; the message names it and says why.
             DeadlineError: Time is up; the message says what was missing.
         """
-        if all(p.executable != MANAGER for p in self.resolved.processes):
+        if all(Path(p.executable).name != MANAGER for p in self.resolved.processes):
             raise ConfigError(
                 self.resolved.file, expected=f"a node with exec: {MANAGER}", got="none", fix="add one, or do not wait"
             )
