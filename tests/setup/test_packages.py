@@ -48,6 +48,11 @@ def test_the_installer_follows_the_index_that_pip_was_told(tmp_path):
             "downloading 5 packages: expected a package index that answers, got .*rich",
             "connect this machine",
         ),
+        (
+            "error: Failed to fetch: `https://some.host/simple/rich/`\n cause: invalid peer certificate: UnknownIssuer",
+            "whose certificate this machine trusts, got .*UnknownIssuer",
+            "SSL_CERT_FILE",
+        ),
         ("ERROR: No matching distribution found for uv==1", "a package index that answers, got .*uv==1", "connect"),
         ("error: Hash mismatch for `rich==15.0.0`", "the files whose hashes are locked.*rich", "mirror"),
         ("OSError: [Errno 28] No space left on device", "room on the disk", "free 2 GB"),

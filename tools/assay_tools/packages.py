@@ -8,7 +8,9 @@ setup goes on where it stopped and a moved checkout is set up again without a ne
 from __future__ import annotations
 
 import configparser
+import os
 import re
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -116,6 +118,14 @@ def explain_failure(output: str, what: str) -> SetupError:
             got=said,
             fix="the package index (a mirror or proxy?) serves other files; use one that does not change them",
         )
+    if "certificate" in low or "sslerror" in low:
+        return SetupError(
+            f"downloading {what}",
+            expected="a package index whose certificate this machine trusts",
+            got=said,
+            fix="add the certificate of the proxy or mirror to the system's (package ca-certificates, then "
+            "update-ca-certificates), or name it with SSL_CERT_FILE and PIP_CERT",
+        )
     if any(word in low for word in _OFFLINE):
         return SetupError(
             f"downloading {what}",
@@ -156,41 +166,61 @@ def install(layout: Layout, mode: str, environ: Mapping[str, str], lock_fd: int)
     env = {key: value for key, value in environ.items() if key not in ("PYTHONPATH", "VIRTUAL_ENV")}
     env["PIP_CACHE_DIR"] = str(layout.cache / "pip")
     env["UV_CACHE_DIR"] = str(layout.cache / "uv")
-    env["UV_NO_CONFIG"] = "1"
+    # A proxy's certificate is known to the system, not to the installer.
+    env.setdefault("UV_SYSTEM_CERTS", "1")
 
     # Packages that exist as source alone are built with this pinned setuptools, not with whatever is newest.
     constraints = layout.state / "build-constraints.txt"
     constraints.write_text(lock_block(lock, "setuptools"), encoding="utf-8")
-    bootstrap = layout.state / "bootstrap.txt"
-    bootstrap.write_text(lock_block(lock, "uv"), encoding="utf-8")
-
-    uv = layout.venv / "bin" / "uv"
-    wanted = bootstrap.read_text(encoding="utf-8").partition(" ")[0].removeprefix("uv==")
-    if wanted and wanted not in output_of([str(uv), "--version"], env):
-        command = [
-            *pip,
-            "install",
-            "--retries",
-            "2",
-            "--require-hashes",
-            "--only-binary",
-            ":all:",
-            "-r",
-            str(bootstrap),
-        ]
-        code, output = run_logged(command, environ=env, log=log, doing="installer", keep_fd=lock_fd)
-        if code != 0 and ("no matching distribution" not in output.lower() or _unreachable(output)):
-            raise explain_failure(output, "the installer (uv)")
-    if uv.exists():
+    uv = _installer(layout, lock, pip, env, log, lock_fd)
+    if uv is None:
+        say("      no uv for this platform: using pip, which takes longer")
+        command = [*pip, "install", "--retries", "2", "--require-hashes", "--no-deps", "-r", str(lock_path)]
+        code, output = run_logged(command, environ=env, log=log, doing=f"installing {what}", keep_fd=lock_fd)
+    else:
         env.update(index_settings(env, output_of([*pip, "config", "list"], env)))
         command = [str(uv), "pip", "install", "--python", python, "--no-deps", "--require-hashes", "--no-progress"]
         command += ["--build-constraints", str(constraints), "-r", str(lock_path)]
-    else:
-        say("      no uv for this platform: using pip, which takes longer")
-        command = [*pip, "install", "--retries", "2", "--require-hashes", "--no-deps", "-r", str(lock_path)]
-    code, output = run_logged(command, environ=env, log=log, doing=f"installing {what}", keep_fd=lock_fd)
+        # What was downloaded before is enough for a moved checkout: ask the network only where it is not.
+        code, output = 1, ""
+        if (layout.cache / "uv").exists():
+            code, output = run_logged(
+                [*command, "--offline"], environ=env, log=log, doing=f"installing {what}", keep_fd=lock_fd
+            )
+        if code != 0:
+            code, output = run_logged(command, environ=env, log=log, doing=f"installing {what}", keep_fd=lock_fd)
     if code != 0:
         raise explain_failure(output, what)
+
+
+def _installer(
+    layout: Layout, lock: str, pip: list[str], environ: Mapping[str, str], log: Path, lock_fd: int
+) -> Path | None:
+    """Return the locked `uv`, downloaded once by pip and kept in the cache; None where there is none to be had.
+
+    Raises:
+        SetupError: It could not be downloaded.
+    """
+    block = lock_block(lock, "uv")
+    if not block:
+        return None
+    kept = layout.cache / block.split()[0].replace("==", "-")
+    if os.access(kept, os.X_OK):
+        return kept
+    bootstrap = layout.state / "bootstrap.txt"
+    bootstrap.write_text(block, encoding="utf-8")
+    command = [*pip, "install", "--retries", "2", "--require-hashes", "--only-binary", ":all:", "-r", str(bootstrap)]
+    code, output = run_logged(command, environ=environ, log=log, doing="installer", keep_fd=lock_fd)
+    if code != 0 and ("no matching distribution" not in output.lower() or _unreachable(output)):
+        raise explain_failure(output, "the installer (uv)")
+    installed = layout.venv / "bin" / "uv"
+    if not installed.exists():
+        return None
+    layout.cache.mkdir(parents=True, exist_ok=True)
+    temporary = kept.with_suffix(".tmp")
+    shutil.copy2(installed, temporary)
+    temporary.replace(kept)
+    return kept
 
 
 def _unreachable(output: str) -> bool:
