@@ -119,12 +119,12 @@ def _run(resolved: Resolved, log_dir: str | None) -> int:
     directory = Path(log_dir) if log_dir else _default_log_dir()
     interrupt = _Interrupt()
     try:
+        for message in resolved.messages:
+            _say(message, writing)
+        _say(f"logs: {directory}", writing)
         graph = GraphProcesses.start(resolved, log_dir=directory, echo=echo, clients=0)
         interrupt.graph = graph
         try:
-            for message in resolved.messages:
-                _say(message, writing)
-            _say(f"logs: {directory}", writing)
             for label, pid in graph.running().items():
                 _say(f"[{label}] started, pid {pid}", writing)
             cause = _watch(graph, interrupt, writing)

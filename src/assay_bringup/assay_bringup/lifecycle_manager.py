@@ -189,8 +189,11 @@ class LifecycleManager(Node):
         if self._state_file is not None:
             write_state(self._state_file, state)
         if before is None or (state.ready, state.failed) != (before.ready, before.failed):
-            log = self.get_logger().error if state.failed else self.get_logger().info
-            log(state.message)
+            # rclpy wants one severity for each line that logs.
+            if state.failed:
+                self.get_logger().error(state.message)
+            else:
+                self.get_logger().info(state.message)
         return True
 
     def _message(self, state: Bringup) -> DiagnosticArray:
