@@ -211,7 +211,8 @@ def check_rig(task: Task, options: EvalOptions) -> None:
         mode=options.mode,
     )
     policy: Any = AssayPolicy()
-    if options.policy.startswith(INSPECT_PREFIX):
+    if options.policy.startswith(INSPECT_PREFIX) and not options.launch.get("policy_args"):
+        # With arguments it may be large; the policy node checks the same when it builds it.
         policy = _registered_policy(options.policy)
     bind = getattr(policy, "bind", None)
     if callable(bind):

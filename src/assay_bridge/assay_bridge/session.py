@@ -319,7 +319,8 @@ class SessionRunner:
                 state = self.graph.finish_trial(_FINISH[ending], reason, text)
         except AssayError as failure:
             # Without the benchmark node nothing can be recorded: the journal keeps the attempt as interrupted.
-            raise _Stopped(Verdict.STOPPED, self.watch.dead() or f"{reason}; then: {failure}") from failure
+            also = "" if isinstance(error, DataError) else f"; then: {failure}"
+            raise _Stopped(Verdict.STOPPED, self.watch.dead() or reason + also) from failure
         return _AttemptEnd(state, ending, False, reason, error)
 
     def _ended_by_itself(self, ending: Ending, reason: str, error: BaseException | None) -> _AttemptEnd:
