@@ -7,7 +7,8 @@ and ends at once when a process of the graph is known to be dead.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,15 +19,16 @@ from rclpy.node import Node
 
 from assay_bridge.client_types import ChunkData, ClientConfig, SessionOpened, VerdictData
 from assay_bridge.frames import FrameSet
+from assay_bridge.heartbeat import Heart
 from assay_bridge.motion import LockstepMotion, PacedMotion, nodes_on_graph
 from assay_bridge.policy_calls import PolicyCalls
 from assay_bridge.services import Services
-from assay_bridge.spinner import Gate, Spinner, quiet_publisher
-from assay_bridge.trial_watch import TERMINAL, TrialWatch, state_name
-from assay_core.errors import DataError
+from assay_bridge.spinner import Gate, Spinner
+from assay_bridge.trial_watch import TERMINAL, TrialWatch
+from assay_core.errors import DataError, RigFault
 from assay_core.plan import trial_id
 from assay_core.realization import TrialRealization
-from assay_msgs.msg import Heartbeat, TrialState
+from assay_msgs.msg import TrialState
 from assay_msgs.srv import (
     AdvanceTrial,
     CloseSession,
@@ -35,10 +37,9 @@ from assay_msgs.srv import (
     ResetWorld,
     StartTrial,
 )
-from assay_ros import qos
 from assay_ros.convert import realization_from_msg, to_ns
 
-__all__ = ["GraphClient", "state_name"]
+__all__ = ["GraphClient"]
 
 BENCHMARK, WORLD = "benchmark", "world"
 """Node names, for errors."""
@@ -78,12 +79,9 @@ class GraphClient:
         )
         self._trial = TrialWatch(self._spinner, self._idle, config.session_id)
         self._realization_msg: Any = None
-        self._in_session = False
         self._closed = False
-        self._heartbeat_msg = Heartbeat(session_id=config.session_id, runner_id=config.runner_id)
-        self._heartbeat_pub = node.create_publisher(
-            Heartbeat, "session/heartbeat", qos.EVENT, event_callbacks=quiet_publisher()
-        )
+        self._heart = Heart(node, config.session_id, config.runner_id)
+        self._spinner.heartbeat = self._heart.beat
         for kind, name in (
             (OpenSession, "benchmark/open_session"),
             (StartTrial, "benchmark/start_trial"),
@@ -93,7 +91,6 @@ class GraphClient:
         ):
             self._services.add(kind, name)
         self.policy = PolicyCalls(self._services, config, self.motion.streams)
-        self._spinner.heartbeat = self._beat
 
     @property
     def trial_id(self) -> str:
@@ -156,8 +153,8 @@ class GraphClient:
                 resume=resume,
             ),
         )
-        self._in_session = True
-        self._beat()
+        self._heart.beating = True
+        self._heart.beat()
         return SessionOpened(int(answer.next_plan_index), answer.head_hash)
 
     def close_session(self, status: int, reason: str = "") -> str:
@@ -172,7 +169,7 @@ class GraphClient:
             "close_session",
             CloseSession.Request(session_id=self.config.session_id, status=status, reason=reason),
         )
-        self._in_session = False
+        self._heart.beating = False
         return str(answer.root_hash)
 
     # -- trial -------------------------------------------------------------------------------------------------------
@@ -190,6 +187,7 @@ class GraphClient:
         """
         self._trial.follow(trial_id(plan_index, attempt))
         self.motion.begin(self.trial_id)
+        self._heart.trial_id, self._heart.step = self.trial_id, 0
         answer = self._benchmark(
             StartTrial,
             "start_trial",
@@ -245,14 +243,21 @@ class GraphClient:
         Args:
             state: ``TrialState`` constant.
             record_json: With JUDGE, the trial record so far.
+
+        Raises:
+            SafetyStop: The trial was halted for safety.
+            TrialEnded: It ended otherwise.
+            RigFault: The benchmark node refused, or did not answer.
         """
-        answer = self._benchmark(
-            AdvanceTrial,
-            "advance_trial",
-            AdvanceTrial.Request(
-                session_id=self.config.session_id, trial_id=self.trial_id, state=state, record_json=record_json
-            ),
+        request = AdvanceTrial.Request(
+            session_id=self.config.session_id, trial_id=self.trial_id, state=state, record_json=record_json
         )
+        try:
+            answer = self._benchmark(AdvanceTrial, "advance_trial", request)
+        except RigFault:
+            # The trial may have been ended from elsewhere, which says more than the refusal.
+            self._trial.check()
+            raise
         return int(answer.state)
 
     def wait_for_verdict(self, deadline_s: float | None = None) -> VerdictData:
@@ -297,7 +302,8 @@ class GraphClient:
             DeadlineError: A stream did not arrive in time; the message names it.
         """
         stamp_ns = to_ns(self.trial_state.world_stamp) if self._trial.current else 0
-        return self.motion.first(stamp_ns, self._republish)
+        with self._trial_watched():
+            return self.motion.first(stamp_ns, self._republish)
 
     def step(self, action: npt.NDArray[np.float64]) -> FrameSet:
         """Make one control step and return what the rig shows after it.
@@ -311,8 +317,9 @@ class GraphClient:
             SafetyStop: The trial was halted for safety.
             TrialEnded: The trial ended otherwise.
         """
-        frames = self.motion.step(action)
-        self._heartbeat_msg.step = self.motion.steps
+        with self._trial_watched():
+            frames = self.motion.step(action)
+        self._heart.step = self.motion.steps
         self._spinner.check()
         if self._trial.state.state in TERMINAL:
             self._trial.check()
@@ -339,7 +346,8 @@ class GraphClient:
             RigFault: The policy's server or node does not answer.
         """
         task = self._realization_msg.task if self._realization_msg is not None else ""
-        self.policy.reset(self.trial_id, task, scene, epoch, seed, instruction)
+        with self._trial_watched():
+            self.policy.reset(self.trial_id, task, scene, epoch, seed, instruction)
         return self.policy.streams
 
     def infer(self, frames: FrameSet, step: int, instruction: str) -> ChunkData:
@@ -360,7 +368,8 @@ class GraphClient:
     def infer_at(self, stamps: Mapping[str, int], step: int, instruction: str) -> ChunkData:
         """Ask the policy node for its next actions on the samples with these stamps [ns] by topic (see `infer`)."""
         republish = self._republish if self.config.mode == "lockstep" else None
-        return self.policy.infer(self.trial_id, stamps, step, instruction, republish)
+        with self._trial_watched():
+            return self.policy.infer(self.trial_id, stamps, step, instruction, republish)
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
@@ -372,6 +381,15 @@ class GraphClient:
         self._spinner.close()
         if self._owns_context:
             rclpy.try_shutdown(context=self._spinner.context)
+
+    @contextlib.contextmanager
+    def _trial_watched(self) -> Iterator[None]:
+        """End a wait as soon as the trial is over: what it waits for may never come."""
+        self._spinner.watch = self._trial.check
+        try:
+            yield
+        finally:
+            self._spinner.watch = None
 
     def _benchmark(self, kind: Any, name: str, request: Any) -> Any:
         return self._services.call(kind, f"benchmark/{name}", request, deadline_s=self.config.service_s, node=BENCHMARK)
@@ -389,11 +407,3 @@ class GraphClient:
                 deadline_s=self.config.step_s,
                 node=WORLD,
             )
-
-    def _beat(self) -> None:
-        if self._in_session:
-            message = self._heartbeat_msg
-            message.trial_id = self.trial_id
-            message.step = self.motion.steps
-            message.header.stamp = self.node.get_clock().now().to_msg()
-            self._heartbeat_pub.publish(message)

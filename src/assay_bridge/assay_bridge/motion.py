@@ -29,7 +29,8 @@ from assay_ros.direct import take
 __all__ = ["LockstepMotion", "Motion", "PacedMotion", "nodes_on_graph", "seconds"]
 
 RESEND_FRACTION, RESEND_S = 0.1, 0.5
-"""Commands are sent again after this fraction of the step's deadline but at most that many seconds, again and again."""
+"""Commands are sent again after this fraction of the step's deadline but at most that many seconds, and then each time
+after twice as long, since a world that is only slow must not be given more to do."""
 
 
 def seconds(ns: int) -> str:
@@ -191,19 +192,20 @@ class LockstepMotion(Motion):
         missing.clear()
         for buffer in self._buffers.values():
             buffer.want(stamp_ns)
-        deadline_s = self.config.step_s
         if missing:
             start = time.monotonic()
-            resend_s = min(deadline_s * RESEND_FRACTION, RESEND_S)
-            next_resend = start + resend_s
+            end = start + self.config.step_s
+            resend_s = min(self.config.step_s * RESEND_FRACTION, RESEND_S)
+            look = start + resend_s
             while missing:
                 spin()
                 self._take_rest()
                 now = time.monotonic()
-                if now > next_resend and missing:
-                    if now - start > deadline_s:
+                if now > look and missing:
+                    if now > end:
                         self._give_up(stamp_ns)
-                    next_resend = now + resend_s
+                    resend_s *= 2.0
+                    look = min(now + resend_s, end)
                     again()
         samples = {name: buffer.samples[stamp_ns] for name, buffer in self._buffers.items()}
         self._now_ns = stamp_ns

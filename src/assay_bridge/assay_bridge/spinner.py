@@ -60,6 +60,8 @@ class Spinner:
         self.context = context
         self.liveness = liveness
         self.heartbeat: Callable[[], None] | None = None
+        self.watch: Callable[[], None] | None = None
+        """Called like ``liveness``; raises when what is waited for is of no use any more."""
         self.guard = InterruptGuard()
         self.guard.install()
         self._executor = self._new_executor()
@@ -93,6 +95,8 @@ class Spinner:
             dead = self.liveness()
             if dead:
                 raise RigFault(f"{dead}. fix: see its log, then resume the session")
+        if self.watch is not None:
+            self.watch()
 
     def wait(
         self,

@@ -9,7 +9,7 @@ import threading
 
 import numpy as np
 import pytest
-from fakes import PERIOD_NS
+from fakes import PERIOD_NS, until
 
 from assay_bridge.client_types import ClientConfig, TrialEnded
 from assay_core.errors import ConfigError, DeadlineError, PolicyError, RigFault, SafetyStop
@@ -226,6 +226,41 @@ def test_a_halt_stops_the_next_step(make_rig):
 
     with pytest.raises(SafetyStop, match="operator pressed stop"):
         keep_stepping()
+
+
+def test_a_halt_ends_a_step_that_waits(make_rig):
+    fakes, client = make_rig(step_s=600.0)
+    started(client)
+    fakes.world.ignore = 10**9
+    fakes.benchmark.state.message = "operator pressed stop"
+    fakes.benchmark.set(TrialState.HALTED)
+    with pytest.raises(SafetyStop, match="operator pressed stop"):
+        client.step(np.zeros(14))
+    assert client.finish_trial(FinishTrial.Request.STATUS_SAFETY) == TrialState.INVALID, "it must still be finished"
+
+
+def test_a_skip_ends_an_inference_that_waits(make_rig):
+    fakes, client = make_rig(infer_s=600.0)
+    frames = started(client)
+    fakes.policy.silent = True
+    fakes.benchmark.state.message = "object fell"
+    fakes.benchmark.set(TrialState.INVALID)
+    with pytest.raises(TrialEnded, match="object fell"):
+        client.infer(frames, 0, "reach")
+
+
+def test_a_refused_advance_says_how_the_trial_ended(make_rig):
+    fakes, client = make_rig()
+    client.start_trial(0, 0)
+    client.wait_for_state(TrialState.READY, deadline_s=5)
+    fakes.benchmark.codes["advance_trial"] = (ResultCode.TRIAL_STATE, "it is over")
+    with pytest.raises(RigFault, match="it is over"):
+        client.advance(TrialState.RUNNING)
+    fakes.benchmark.state.message = "cannot be arranged"
+    fakes.benchmark.set(TrialState.SKIPPED)
+    until(lambda: client.trial_state.state == TrialState.SKIPPED or client._spinner.once(), "the skip")
+    with pytest.raises(TrialEnded, match="ended in SKIPPED: cannot be arranged"):
+        client.advance(TrialState.RUNNING)
 
 
 def test_waiting_for_a_verdict_says_who_is_waited_for(make_rig):
