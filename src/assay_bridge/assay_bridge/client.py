@@ -102,6 +102,11 @@ class GraphClient:
         """The newest message of benchmark/trial of this session."""
         return self._trial.state
 
+    @property
+    def policy_label(self) -> str:
+        """The policy's label that operators may see; empty before its first reset."""
+        return self.policy.label
+
     # -- session -----------------------------------------------------------------------------------------------------
 
     def connect(self, *, policy: bool = False) -> None:
