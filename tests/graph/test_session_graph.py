@@ -20,6 +20,7 @@ from runs import Assay, assay, journal_events, kill, trials_ended, wait_for, wai
 
 from assay_core.journal import JournalReader, comparable
 from assay_core.seal import verify_seal
+from assay_ros.testing import domain
 
 pytestmark = pytest.mark.timeout(400)
 
@@ -41,11 +42,19 @@ def check_complete(session: Path, trials: int) -> JournalReader:
     return reader
 
 
-def start(cwd: Path, *more: str, epochs: int, cameras: int = 0, policy: str = "scripted") -> Any:
+def start(
+    cwd: Path,
+    *more: str,
+    epochs: int,
+    cameras: int = 0,
+    policy: str = "scripted",
+    env: dict[str, str] | None = None,
+) -> Any:
     return assay(
         *("eval", INSTANCE, "--session", "s", "--epochs", str(epochs), "--cameras", str(cameras)),
         *("--policy", policy, "--json", *more),
         cwd=cwd,
+        env=env,
     )
 
 
@@ -184,6 +193,18 @@ def test_a_second_runner_on_one_rig_is_refused_by_name(tmp_path: Path) -> None:
             assert not (tmp_path / "b" / "s").exists(), "the refused session left a directory"
         first.process.send_signal(signal.SIGINT)
         assert first.wait() == 130
+
+
+def test_another_policy_than_planned_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "graph").mkdir()
+    with domain() as number:
+        env = {"ROS_DOMAIN_ID": str(number)}
+        with assay("launch", "eval", "policy:=noop", "cameras:=0", cwd=tmp_path / "graph", env=env):
+            with start(tmp_path, "--attach", epochs=1, env=env) as run:
+                assert run.wait() == 2, run.stderr()
+                assert "expected 'scripted' as planned, got 'noop'" in run.stderr()
+            with assay("resume", "s", "--attach", cwd=tmp_path, env=env) as run:
+                assert run.wait() == 2
 
 
 def test_sessions_side_by_side_take_different_domains(tmp_path: Path) -> None:

@@ -85,7 +85,9 @@ def run_job(job: Job, watch: Watch, progress: Progress) -> tuple[SessionEnd, Der
     from assay_bridge.client import GraphClient
     from assay_bridge.derived import rederive
     from assay_bridge.embodiment import AssayEmbodiment
+    from assay_bridge.planning import policy_names
     from assay_bridge.policy import AssayPolicy
+    from assay_bridge.served_policy import ServedPolicy
     from assay_bridge.session import SessionRunner
 
     try:
@@ -105,7 +107,7 @@ def run_job(job: Job, watch: Watch, progress: Progress) -> tuple[SessionEnd, Der
                 pending=job.pending,
                 graph=client,
                 link=embodiment.link,
-                policy=policy,
+                policy=ServedPolicy(policy, lambda: client.policy.label, job.plan.policies[0], policy_names()),
                 embodiment=embodiment,
                 progress=progress,
                 watch=watch,
