@@ -16,7 +16,7 @@ from rcl_interfaces.msg import ParameterDescriptor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from assay_core.errors import ConfigError
+from assay_core.errors import ConfigError, unknown_name
 
 __all__ = ["declare", "markdown_table", "param"]
 
@@ -73,9 +73,15 @@ def declare(node: Node, cls: type[T]) -> T:
         cls: Frozen dataclass whose fields come from `param`.
 
     Raises:
-        ConfigError: A value has the wrong type, lies outside its range or is not among its choices.
+        ConfigError: A value has the wrong type, lies outside its range or is not among its choices, or a value was
+            given for a parameter that the node does not have, which rclpy ignores: a limit with a typing error in
+            its name would silently not hold.
     """
     hints = typing.get_type_hints(cls)
+    known = [f.name for f in dataclasses.fields(cls)]  # type: ignore[arg-type]
+    for name in getattr(node, "_parameter_overrides", {}):
+        if name not in known and not node.has_parameter(name) and not name.startswith("qos_overrides."):
+            raise unknown_name(f"parameter of {node.get_name()}", name, known)
     values: dict[str, Any] = {}
     for f in dataclasses.fields(cls):  # type: ignore[arg-type]
         default = list(f.default) if isinstance(f.default, tuple) else f.default

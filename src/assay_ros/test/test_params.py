@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from rclpy.node import Node
@@ -67,3 +68,23 @@ def test_the_table_lists_every_parameter_with_its_unit() -> None:
     table = params.markdown_table(Demo)
     assert "| `rate_hz` | `10.0` | Hz | 1.0 .. 100.0 | Control rate. |" in table
     assert table.count("\n") == 2 + 6
+
+
+def test_a_parameter_that_the_node_does_not_have_is_refused_with_near_matches() -> None:
+    with pytest.raises(ConfigError, match=r"unknown parameter of demo 'rate_hs'.*did you mean rate_hz"):
+        declared(rate_hs=5.0)
+
+
+def test_parameters_that_every_node_has_are_left_to_rclpy() -> None:
+    assert declared(use_sim_time=True) == Demo()
+
+
+def test_an_empty_list_of_a_parameter_file_is_no_value(tmp_path: Path) -> None:
+    path = tmp_path / "p.yaml"
+    path.write_text("/**:\n  ros__parameters:\n    names: []\n", encoding="utf-8")
+    with testing.graph() as (context, _executor, _domain):
+        node = Node("demo", context=context, cli_args=["--ros-args", "--params-file", str(path)])
+        try:
+            assert params.declare(node, Demo).names == ()
+        finally:
+            node.destroy_node()

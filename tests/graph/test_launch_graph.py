@@ -1,0 +1,177 @@
+"""The graph of eval.launch.yaml as our runner starts it: complete, private to this machine, and gone when stopped."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+
+from assay_bringup import shm
+from assay_bringup.launch import GraphProcesses, resolve
+from assay_core.domains import TEST_DOMAINS, claim
+from assay_ros import qos
+from assay_ros.testing import graph as ros_graph
+from assay_ros.testing import spin_until
+
+pytestmark = pytest.mark.timeout(300)
+
+READY_S = 90.0
+NODES = {"world", "policy", "benchmark", "operator", "lifecycle_manager"}
+
+
+@contextmanager
+def running(tmp_path: Path, number: int, **arguments: str) -> Iterator[GraphProcesses]:
+    """Run the graph without a task in a domain, ready."""
+    environ = {"ROS_DOMAIN_ID": str(number)}
+    graph = GraphProcesses.start(resolve("eval", arguments), env=environ, log_dir=tmp_path / f"log-{number}")
+    try:
+        graph.wait_ready(READY_S)
+        yield graph
+    finally:
+        graph.stop(now=True)
+
+
+def bound(pid: int) -> set[str]:
+    """Return the addresses of every UDP and TCP socket of a process, as the kernel lists them."""
+    inodes = set()
+    for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+        target = str(descriptor.readlink())
+        if target.startswith("socket:["):
+            inodes.add(target[8:-1])
+    found = set()
+    for table in ("udp", "udp6", "tcp", "tcp6"):
+        for line in Path(f"/proc/{pid}/net/{table}").read_text(encoding="ascii").splitlines()[1:]:
+            fields = line.split()
+            if fields[9] in inodes:
+                raw = bytes.fromhex(fields[1].partition(":")[0])
+                words = b"".join(raw[i : i + 4][::-1] for i in range(0, len(raw), 4))
+                found.add(str(ipaddress.ip_address(words)))
+    return found
+
+
+def segments(pid: int) -> set[str]:
+    """Return the names of the Fast DDS files that a process has mapped."""
+    maps = Path(f"/proc/{pid}/maps").read_text(encoding="utf-8")
+    return {line.rpartition("/")[2] for line in maps.splitlines() if "/dev/shm/fast" in line}
+
+
+def test_the_graph_is_at_least_four_processes_that_listen_on_loopback_only(tmp_path: Path) -> None:
+    with ros_graph() as (context, executor, number), running(tmp_path, number) as graph:
+        pids = graph.running()
+        assert set(pids) == NODES
+        assert len(set(pids.values())) == len(NODES), "each node must be a process of its own"
+        for label, pid in pids.items():
+            addresses = bound(pid)
+            assert addresses, f"{label} has no socket, so this test shows nothing"
+            assert addresses == {"127.0.0.1"}, f"{label} can be reached from elsewhere: {addresses}"
+            assert segments(pid), f"{label} does not use shared memory: large images would get lost"
+        state = State(executor)
+        spin_until(executor, lambda: state.last is not None, what="bringup/state")
+        assert state.last is not None
+        assert state.last.status[0].name == "graph"
+        assert state.last.status[0].level == DiagnosticStatus.OK
+        assert [s.name for s in state.last.status[1:]] == ["world", "policy", "benchmark"]
+    del context
+
+
+class State(Node):
+    """Takes bringup/state."""
+
+    def __init__(self, executor: SingleThreadedExecutor) -> None:
+        super().__init__("screen", context=executor.context, start_parameter_services=False)
+        self.last: DiagnosticArray | None = None
+        self.create_subscription(DiagnosticArray, "bringup/state", self._take, qos.LATCHED)
+        executor.add_node(self)
+
+    def _take(self, message: DiagnosticArray) -> None:
+        self.last = message
+
+
+def test_a_stopped_graph_leaves_no_process_and_no_shared_memory(tmp_path: Path) -> None:
+    with claim(pool=TEST_DOMAINS, deadline_s=20.0) as held, running(tmp_path, held.number) as graph:
+        processes = [psutil.Process(pid) for pid in graph.running().values()]
+        names = {name for process in processes for name in segments(process.pid)}
+        ends = graph.stop()
+        assert not any(process.is_running() for process in processes)
+        assert [(end.label, end.message) for end in ends if end.returncode != 0 or end.escalated] == []
+        assert names & set(shm.leftovers()) == set()
+
+
+def test_a_graph_whose_processes_were_all_killed_leaves_no_shared_memory_either(tmp_path: Path) -> None:
+    with claim(pool=TEST_DOMAINS, deadline_s=20.0) as held, running(tmp_path, held.number) as graph:
+        pids = list(graph.running().values())
+        names = {name for pid in pids for name in segments(pid)}
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+        graph.stop()
+        assert names & set(shm.leftovers()) == set()
+
+
+def test_a_killed_node_is_named(tmp_path: Path) -> None:
+    with claim(pool=TEST_DOMAINS, deadline_s=20.0) as held, running(tmp_path, held.number) as graph:
+        pid = graph.running()["policy"]
+        os.kill(pid, signal.SIGKILL)
+        graph.wait_change(0, 20.0)
+        assert graph.dead() == f"policy (policy_node, pid {pid}) died: SIGKILL"
+        assert set(graph.running()) == NODES - {"policy"}
+
+
+def test_two_graphs_side_by_side_do_not_meet(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        numbers = []
+        for policy in ("noop", "random"):
+            context, executor, number = stack.enter_context(ros_graph())
+            stack.enter_context(running(tmp_path, number, policy=policy, cameras="0"))
+            numbers.append((number, executor, context))
+        assert numbers[0][0] != numbers[1][0]
+        for _, executor, _ in numbers:
+            screen = State(executor)
+            spin_until(executor, lambda screen=screen: screen.last is not None, what="bringup/state")
+            names = screen.get_node_names()
+            assert names.count("world") == 1, f"the graphs hear each other: {names}"
+
+
+def test_a_wrong_policy_is_named_with_its_node_before_anything_moves(tmp_path: Path) -> None:
+    with claim(pool=TEST_DOMAINS, deadline_s=20.0) as held:
+        done = subprocess.run(
+            [sys.executable, "-m", "assay_bringup.cli", "eval", "policy:=scrpted", "task:=kitchenbench/pour_pasta"],
+            cwd=tmp_path,
+            env={**os.environ, "ROS_LOG_DIR": str(tmp_path / "log"), "ROS_DOMAIN_ID": str(held.number)},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+    assert done.returncode not in (0, 130), done.stderr
+    assert "scrpted" in done.stderr
+    assert "did you mean scripted" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_launch_with_a_task_runs_the_session_and_ends_with_it(tmp_path: Path) -> None:
+    with claim(pool=TEST_DOMAINS, deadline_s=20.0) as held:
+        done = subprocess.run(
+            [
+                *(sys.executable, "-m", "assay_bringup.cli", "eval", "task:=pour_pasta/full-box", "epochs:=1"),
+                *("cameras:=0", f"session:={tmp_path / 's'}"),
+            ],
+            cwd=tmp_path,
+            env={**os.environ, "ROS_LOG_DIR": str(tmp_path / "log"), "ROS_DOMAIN_ID": str(held.number)},
+            capture_output=True,
+            text=True,
+            timeout=200,
+            check=False,
+        )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "s" / "summary.json").is_file()
