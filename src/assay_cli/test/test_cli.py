@@ -160,3 +160,15 @@ def test_options_become_a_request() -> None:
 def test_a_malformed_rate_is_named() -> None:
     with pytest.raises(ConfigError, match=r"control_hz: expected a number from 0.1 to 1000, got 'fast'"):
         parse_eval(["kitchenbench", "control_hz:=fast"])
+
+
+def test_the_documentation_mentions_every_verb_and_option() -> None:
+    root = next(path for path in Path(__file__).resolve().parents if (path / "docs" / "cli.md").is_file())
+    text = (root / "docs" / "cli.md").read_text()
+    missing = [verb for verb in VERBS if verb not in text]
+    done = subprocess.run(
+        [sys.executable, "-m", "assay_cli", "eval", "--help"], capture_output=True, text=True, timeout=60, check=True
+    )
+    options = {word.rstrip(",]") for word in done.stdout.replace("[", " ").split() if word.startswith("--")}
+    missing += [option for option in sorted(options - {"--help"}) if option not in text]
+    assert missing == []
