@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -12,6 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from inspect_robots.log import read_eval_log
 
@@ -140,6 +142,34 @@ def test_a_signal_ends_a_session_cleanly(signum: signal.Signals, tmp_path: Path)
     events = journal_events(tmp_path / "s")
     assert events[-1].kind == "session_closed"
     assert events[-1].body["status"] == "incomplete"
+    resume(tmp_path, 16)
+
+
+def test_a_closed_terminal_ends_a_session_cleanly(tmp_path: Path) -> None:
+    pid, terminal = os.forkpty()
+    if pid == 0:
+        os.chdir(tmp_path)
+        os.environ.pop("ROS_DOMAIN_ID", None)
+        words = ["-m", "assay_cli", "eval", INSTANCE, "--session", "s", "--epochs", "16", "--cameras", "0"]
+        os.execv(sys.executable, [sys.executable, *words])
+    os.set_blocking(terminal, False)
+    shown = b""
+
+    def running() -> bool:
+        nonlocal shown
+        with contextlib.suppress(BlockingIOError):
+            shown += os.read(terminal, 65536)
+        return trials_ended(tmp_path / "s") >= 2
+
+    wait_for(running, "two trials")
+    children = psutil.Process(pid).children(recursive=True)
+    os.close(terminal)
+    _, status = wait_for(lambda: (ended := os.waitpid(pid, os.WNOHANG)) and ended[0] and ended, "the end", 15)
+    assert os.waitstatus_to_exitcode(status) == 130, shown.decode()
+    assert psutil.wait_procs(children, timeout=10)[1] == []
+    events = journal_events(tmp_path / "s")
+    assert (events[-1].kind, events[-1].body["reason"]) == ("session_closed", "interrupted by SIGHUP")
+    assert "P̂" in shown.decode(), "a terminal gets a bar"
     resume(tmp_path, 16)
 
 

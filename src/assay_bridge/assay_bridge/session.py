@@ -308,6 +308,8 @@ class SessionRunner:
     def _give_up(self, entry: PlanEntry, motion: Motion, ending: Ending, error: BaseException | None) -> _AttemptEnd:
         """Finish a trial that has no verdict, unless it has ended by itself (skipped, aborted, halted)."""
         reason = self.watch.dead() or str(error or ending.value)
+        if ending is Ending.CANCELLED and self.watch.stop.requested:
+            reason = f"interrupted by {self.watch.stop.name}"
         if self.graph.trial_ended():
             return self._ended_by_itself(ending, reason, error)
         text = dumps(self._full_record(entry, motion))

@@ -32,6 +32,7 @@ __all__ = [
     "number",
     "page",
     "say",
+    "silence_output",
     "whole_number",
 ]
 
@@ -51,6 +52,11 @@ def page(content: RenderableType) -> None:
     Console(highlight=False, width=None if sys.stdout.isatty() else FILE_WIDTH).print(content)
 
 
+def silence_output() -> None:
+    """Send further output nowhere: whoever read it has left, and Python would complain again while it shuts down."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def complain(text: str) -> None:
     """Write a message to standard error; a closed terminal is no error."""
     try:
@@ -64,15 +70,17 @@ def guarded(main: Callable[[Sequence[str]], int], argv: Sequence[str]) -> int:
     """Run a verb and turn whatever it raises into a message and an exit code."""
     try:
         code = main(argv)
-        sys.stdout.flush()
+        try:
+            sys.stdout.flush()
+        except OSError:
+            silence_output()
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else (DONE if stop.code is None else USAGE)
     except KeyboardInterrupt:
         complain("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read the output has seen enough; Python would complain again while it shuts down.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        silence_output()
         return DONE
     except AssayError as error:
         complain(f"error: {error}")

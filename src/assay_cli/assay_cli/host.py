@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from assay_bridge.progress import Progress
 from assay_bridge.running import Job, closing_words, exit_code, run_job, unvalidated_instances
 from assay_bridge.stop import Interrupted, Stop, Watch
-from assay_cli.console import INTERRUPTED, complain, page, say
+from assay_cli.console import INTERRUPTED, complain, page, say, silence_output
 from assay_core.domains import claim, from_environment
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _run(job: Job, watch: Watch, *, as_json: bool, logs: Path | None) -> int:
 def _report(summary: Any, unvalidated: int, *, as_json: bool) -> None:
     from assay_bridge.summary import notes, table
 
-    with contextlib.suppress(BrokenPipeError):
+    try:
         if as_json:
             say(json.dumps(summary, ensure_ascii=False))
         else:
@@ -126,6 +126,8 @@ def _report(summary: Any, unvalidated: int, *, as_json: bool) -> None:
             for line in notes(summary, unvalidated):
                 say(line)
         sys.stdout.flush()
+    except OSError:
+        silence_output()  # a closed terminal or a reader that left: the session's end must not depend on it
 
 
 @contextlib.contextmanager
