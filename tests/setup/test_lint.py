@@ -77,6 +77,15 @@ def test_damaged_data_files_are_named(layout):
     assert [line.split(":")[0] for line in found] == ["a.json", "b.xml"]
 
 
+def test_a_broken_shell_script_is_named(layout):
+    write(layout.root / "good", "#!/bin/sh\necho\n")
+    write(layout.root / "bad", "#!/usr/bin/env bash\nif true\n")
+    write(layout.root / "data", "if (\n")
+    found = list(lint._shell(layout))
+    assert len(found) == 1
+    assert "bad" in found[0]
+
+
 def test_an_address_in_a_lock_file_is_found(layout):
     write(layout.requirements("ros"), "--index-url https://mirror/simple\nuv==2\n")
     assert [line.split(": ")[0] for line in lint._hosts(layout)] == ["tools/requirements-ros.lock:1"]

@@ -91,6 +91,21 @@ def test_no_network_ends_in_a_named_error(layout, monkeypatch):
     assert "127.0.0.1" not in text.partition("fix:")[0]
 
 
+def test_without_the_installer_for_a_platform_pip_does_it(layout, monkeypatch, capsys):
+    commands = []
+
+    def run(command, **_):
+        commands.append(command)
+        return (1, "ERROR: No matching distribution found for uv==2") if len(commands) == 1 else (0, "")
+
+    monkeypatch.setattr(packages, "run_logged", run)
+    layout.state.mkdir()
+    packages.install(layout, "wheels", {"PATH": "/usr/bin"}, -1)
+    assert commands[1][1:3] == ["-m", "pip"]
+    assert {"--require-hashes", "--no-deps", str(layout.requirements("wheels"))} <= set(commands[1])
+    assert "using pip, which takes longer" in capsys.readouterr().err
+
+
 def test_a_virtual_environment_is_reused_only_when_complete_and_at_home(layout):
     def why(mode="wheels", python=sys.executable, requirements="r"):
         return venv.reusable(layout, mode, python, requirements)

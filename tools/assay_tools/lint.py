@@ -109,6 +109,7 @@ def _checks(layout: Layout, environ: Mapping[str, str]) -> Iterator[tuple[str, C
     if yaml:
         yield "YAML files", tool("yamllint", "-d", _YAML_RULES, *yaml)
     yield "JSON and XML files", lambda: _well_formed(layout)
+    yield "shell scripts", lambda: "\n".join(_shell(layout))
     docker = [str(path.relative_to(layout.root)) for path in checked_in(layout, ".Dockerfile")]
     if docker:
         yield "Dockerfiles", tool("hadolint", *docker)
@@ -152,6 +153,19 @@ def _well_formed(layout: Layout) -> str:
         except (OSError, ValueError, ElementTree.ParseError) as error:
             findings.append(f"{path.relative_to(layout.root)}: {error}")
     return "\n".join(findings)
+
+
+def _shell(layout: Layout) -> Iterator[str]:
+    """Yield what the shell that a script names says of its syntax."""
+    for path in checked_in(layout, "", ".sh"):
+        with path.open("rb") as handle:
+            first = handle.readline().decode(errors="replace")
+        if not first.startswith("#!") or not first.rstrip().endswith("sh"):
+            continue
+        shell = first.split("/")[-1].split()[-1]
+        done = subprocess.run([shell, "-n", str(path)], capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            yield done.stderr.strip()
 
 
 def _hosts(layout: Layout) -> Iterator[str]:

@@ -84,7 +84,13 @@ def _in_ament_index(package: str, environ: Mapping[str, str]) -> bool:
     )
 
 
-_MODULES = {"numpy": "python3-numpy", "cv2": "python3-opencv", "em": "python3-empy", "lark": "python3-lark"}
+_MODULES = {
+    "numpy": "python3-numpy",
+    "cv2": "python3-opencv",
+    "em": "python3-empy",
+    "lark": "python3-lark",
+    "catkin_pkg": "python3-catkin-pkg-modules",
+}
 """Modules that come from Debian beside a sourced ROS 2, because ROS's own compiled modules were built against them."""
 
 

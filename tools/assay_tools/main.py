@@ -58,15 +58,17 @@ def _run(layout: Layout, arguments: Sequence[str]) -> int:
     verb, rest = arguments[0], list(arguments[1:])
     environ = dict(os.environ)
     if verb == "setup":
-        from assay_tools import setup
+        from assay_tools import process, setup
 
+        process.stop_on_signals()
         return setup.main(layout, rest, environ)
     known = verbs((layout.tools / "assay_tools" / "help.txt").read_text(encoding="utf-8"))
     if verb not in known:
         raise _unknown(verb, known)
     if verb in ("test", "lint"):
-        from assay_tools import lint, testing
+        from assay_tools import lint, process, testing
 
+        process.stop_on_signals()
         usage, command = (lint.USAGE, lint.main) if verb == "lint" else (testing.USAGE, testing.main)
         if rest in (["-h"], ["--help"]):
             sys.stdout.write(usage)
@@ -109,8 +111,9 @@ def _entered(layout: Layout, environ: Mapping[str, str]) -> dict[str, str]:
     stamp, _ = stamps.checked(layout, mode)
     if not stamp:
         _refuse_other_mode(layout, mode)
-        from assay_tools import setup
+        from assay_tools import process, setup
 
+        process.stop_on_signals()
         stamp = setup.make(layout, environ)
     kept: dict[str, Any] = stamp["environment"]
     return environment.apply(kept, environ)

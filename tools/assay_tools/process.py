@@ -1,21 +1,30 @@
-"""Runs one long command: its output goes to a log, its progress to the user, and its end is never missed."""
+"""Runs long commands so that an interruption ends them with all their children.
+
+Each runs in a session of its own, and whatever ends us by a signal is passed on to all of it: a compiler or a test that
+outlives its command would go on writing into folders that the next setup thinks are its own.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import selectors
 import signal
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import FrameType
 
 from assay_tools.console import Progress
 
-__all__ = ["output_of", "run_logged"]
+__all__ = ["output_of", "run_logged", "run_shown", "stop_on_signals"]
 
 TICK_S = 1.0
 STOP_S = 10.0
 """How long an interrupted command may take to end before it is killed."""
+LEFT_S = 2.0
+"""How long those may take that it started and left."""
 
 
 def run_logged(
@@ -44,17 +53,20 @@ def run_logged(
     text: list[str] = []
     rest = b""
     with log.open("ab") as handle:
-        process = subprocess.Popen(
-            list(command),
-            env=dict(environ),
-            cwd=cwd,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            pass_fds=() if keep_fd is None else (keep_fd,),
-        )
+        with _interruption.deferred():
+            process = subprocess.Popen(
+                list(command),
+                env=dict(environ),
+                cwd=cwd,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                pass_fds=() if keep_fd is None else (keep_fd,),
+                start_new_session=True,
+            )
         assert process.stdout is not None
         try:
+            _interruption.check()
             with selectors.DefaultSelector() as selector:
                 selector.register(process.stdout, selectors.EVENT_READ)
                 while True:
@@ -81,16 +93,82 @@ def run_logged(
     return code, "\n".join(text)
 
 
+def run_shown(command: Sequence[str], *, environ: Mapping[str, str], cwd: Path | None = None) -> int:
+    """Run a command whose output the user sees; return its exit code."""
+    with _interruption.deferred():
+        process = subprocess.Popen(
+            list(command), env=dict(environ), cwd=cwd, stdin=subprocess.DEVNULL, start_new_session=True
+        )
+    try:
+        _interruption.check()
+        return process.wait()
+    except BaseException:
+        _stop(process)
+        raise
+
+
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    """End a command: politely first, so that it ends its own children."""
-    for signum in (signal.SIGINT, signal.SIGKILL):
-        if process.poll() is None:
-            process.send_signal(signum)
-            try:
-                process.wait(STOP_S)
-            except subprocess.TimeoutExpired:
-                continue
-        return
+    """End a command and then whatever is left of its session: politely first, so that they clean up."""
+    _signal(process.pid, signal.SIGINT)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(STOP_S)
+    # Children that a shell started in the background do not heed SIGINT.
+    end = time.monotonic() + LEFT_S
+    while _signal(process.pid, signal.SIGTERM) and time.monotonic() < end:
+        time.sleep(0.05)
+    _signal(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _signal(group: int, signum: signal.Signals) -> bool:
+    """Send a signal to a group of processes; return whether there is any of it left."""
+    try:
+        os.killpg(group, signum)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+class _Interruption:
+    """Raises KeyboardInterrupt for every signal that ends us, but never while a command is being started.
+
+    There, the exception would lose the command: nobody would know which process to end.
+    """
+
+    def __init__(self) -> None:
+        self._starting = False
+        self._pending = False
+
+    def handle(self, _signum: int, _frame: FrameType | None) -> None:
+        """Raise now, or remember to raise once the command has started."""
+        self._pending = True
+        if not self._starting:
+            self.check()
+
+    def check(self) -> None:
+        """Raise what has come meanwhile."""
+        if self._pending:
+            self._pending = False
+            raise KeyboardInterrupt
+
+    @contextlib.contextmanager
+    def deferred(self) -> Iterator[None]:
+        """Let signals wait."""
+        self._starting = True
+        try:
+            yield
+        finally:
+            self._starting = False
+
+
+_interruption = _Interruption()
+
+
+def stop_on_signals() -> None:
+    """Let SIGTERM and a closed terminal end this process as Ctrl-C does."""
+    for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(signum) != signal.SIG_IGN:
+            signal.signal(signum, _interruption.handle)
 
 
 def output_of(command: Sequence[str], environ: Mapping[str, str]) -> str:

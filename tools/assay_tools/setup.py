@@ -128,7 +128,7 @@ def _packages(
         return False
     say(f"[2/4] virtual environment from {python}" + ("" if why == "there is none" else f": {why}"))
     machine.check_disk(layout.root)
-    venv.create(layout, mode, python, environ)
+    venv.create(layout, mode, python, environ, lock_fd)
     lock = layout.requirements(mode.partition("-")[0]).read_text(encoding="utf-8")
     say(f"[3/4] {packages.count(lock)} locked packages")
     packages.install(layout, mode, environ, lock_fd)

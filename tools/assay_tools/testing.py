@@ -5,7 +5,6 @@ Everything runs even when something has failed, so that one run shows all there 
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -15,6 +14,7 @@ from assay_tools import lint
 from assay_tools.build import COLCON, colcon_environ
 from assay_tools.errors import SetupError
 from assay_tools.layout import Layout
+from assay_tools.process import run_shown
 from assay_tools.results import Totals, of_file
 
 __all__ = ["USAGE", "main", "parse"]
@@ -101,7 +101,7 @@ def _packages(layout: Layout, names: Sequence[str], environ: Mapping[str, str]) 
     command += ["--install-base", str(layout.install), "--return-code-on-test-failure"]
     command += ["--event-handlers", "console_direct+", "status-"]
     command += ["--packages-select", *(package.name for package in chosen)]
-    code = subprocess.run(command, cwd=layout.root, env=colcon_environ(layout, environ), check=False).returncode
+    code = run_shown(command, cwd=layout.root, environ=colcon_environ(layout, environ))
     totals = Totals()
     for package in chosen:
         files = _result_files(layout, package.name)
@@ -124,7 +124,7 @@ def _pytest(layout: Layout, arguments: Sequence[str], environ: Mapping[str, str]
     command = [str(layout.python), "-m", "pytest", f"--junit-xml={results}", *arguments]
     # The user's folder stays the current one: paths are relative to it.
     cwd = layout.root if list(arguments) == ["tests"] else None
-    code = subprocess.run(command, cwd=cwd, env=dict(environ), check=False).returncode
+    code = run_shown(command, cwd=cwd, environ=environ)
     if code == NO_TESTS:
         return Totals()
     totals = of_file(results, "pytest") if results.exists() else Totals()

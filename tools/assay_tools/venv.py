@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from assay_tools.discard import discard
 from assay_tools.errors import SetupError
 from assay_tools.layout import Layout
 from assay_tools.modes import WHEELS, probe
+from assay_tools.process import run_logged
 from assay_tools.repair import Paths
 from assay_tools.stamps import FORMAT, read_stamp, write_stamp
 
@@ -61,10 +61,17 @@ def version_of(python: str) -> str:
     return probe(python, "import platform; print(platform.python_version())") or ""
 
 
-def create(layout: Layout, mode: str, python: str, environ: Mapping[str, str]) -> None:
+def create(layout: Layout, mode: str, python: str, environ: Mapping[str, str], lock_fd: int | None = None) -> None:
     """Make a fresh virtual environment in place of what is there.
 
     A folder ``.venv`` that setup did not make is moved aside, not deleted.
+
+    Args:
+        layout: The checkout.
+        mode: ``wheels`` or ``ros-DISTRO``.
+        python: The interpreter to make it from.
+        environ: Environment variables.
+        lock_fd: The held setup lock, inherited by the command that makes it.
 
     Raises:
         SetupError: The environment could not be made.
@@ -85,22 +92,19 @@ def create(layout: Layout, mode: str, python: str, environ: Mapping[str, str]) -
     # colcon would take the environment for a part of the workspace.
     (layout.venv / "COLCON_IGNORE").touch()
     command = [python, "-m", "venv", *([] if mode == WHEELS else ["--system-site-packages"]), str(layout.venv)]
-    done = subprocess.run(
+    code, output = run_logged(
         command,
-        env={key: value for key, value in environ.items() if key != "PYTHONPATH"},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        check=False,
+        environ={key: value for key, value in environ.items() if key != "PYTHONPATH"},
+        log=layout.logs / "packages.log",
+        doing="virtual environment",
+        keep_fd=lock_fd,
     )
-    if done.returncode != 0 or not os.access(layout.python, os.X_OK):
-        last = " / ".join(line for line in done.stdout.splitlines()[-3:] if line)
+    if code != 0 or not os.access(layout.python, os.X_OK):
+        last = " / ".join(line for line in output.splitlines()[-3:] if line)
         raise SetupError(
             "virtual environment",
             expected=f"{python} -m venv to make {layout.venv}",
-            got=f"exit code {done.returncode}: {last or 'no output'}",
+            got=f"exit code {code}: {last or 'no output'}",
             fix="see the message; on Debian and Ubuntu the package python3-venv is often missing",
         )
 
