@@ -82,7 +82,7 @@ def test_a_session_leaves_everything_that_is_promised_and_nothing_else(tmp_path:
     assert summary["tasks"]["kitchenbench/pour_pasta"]["instances"][INSTANCE]["p_hat"] == 1.0
     [log_path] = (session / "logs").glob("*.json")
     log = read_eval_log(str(log_path))
-    assert (log.status, log.results.total_trials, log.eval.policy) == ("success", 2, "assay")
+    assert (log.status, log.results.total_trials, log.eval.policy) == ("success", 2, "scripted")
     assert log.results.metrics == {"task_success": 1.0, "episode_length": 20.0}
     for trial in ("000000-0", "000001-0"):
         assert sorted(path.name for path in (session / "trials" / trial).glob("*.jpg")) == [

@@ -7,6 +7,7 @@ one policy to another. The policy node says what it serves; only a label that hi
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from inspect_robots.errors import ConfigError
@@ -36,7 +37,7 @@ class ServedPolicy:
     def __init__(self, policy: AssayPolicy, label: Callable[[], str], planned: str, known: Collection[str]) -> None:
         self._policy, self._label, self._planned = policy, label, planned
         self._known = {_bare(name) for name in known}
-        self.info: PolicyInfo = policy.info
+        self.info: PolicyInfo = replace(policy.info, name=planned)
         self.config: PolicyConfig = policy.config
 
     def reset(self, scene: Scene) -> None:

@@ -20,7 +20,7 @@ from assay_bridge.record import dumps, from_record, json_native, judged_part
 from assay_bridge.scoring import score_record, storable_score
 from assay_bridge.sink import AssaySink
 from assay_bridge.stop import Interrupted, Watch
-from assay_bridge.trial_runner import Ending, Motion, run_motion
+from assay_bridge.trial_runner import SAFETY_CHAIN, Ending, Motion, run_motion
 from assay_core.errors import AssayError, ConfigError, DataError, SafetyStop
 from assay_core.plan import Plan, PlanEntry
 from assay_msgs.msg import TrialState
@@ -361,12 +361,15 @@ class SessionRunner:
         if name not in self._tasks:
             task = self.resolve_task(name)
             scenes = {scene.id: scene for scene in task.scenes}
-            self._tasks[name] = (
-                task,
-                scenes,
-                describe_evaluation(task, self.policy, self.embodiment, self._grader),
-            )
+            self._tasks[name] = (task, scenes, self._evaluation(task))
         return self._tasks[name]
+
+    def _evaluation(self, task: Task) -> dict[str, Any]:
+        """Return what logs say about a task's evaluation, with what the framework's own logs leave out."""
+        found = describe_evaluation(task, self.policy, self.embodiment, self._grader)
+        found["environment_id"] = found["environment_id"] or self.plan.backend
+        found["policy_config"] |= {"controller": "default", "guardrails": list(SAFETY_CHAIN)}
+        return found
 
     def _keep_pictures(self, _scene_id: str, _epoch: int, images: Any) -> None:
         self._pictures.put(self.link.trial_id, images)

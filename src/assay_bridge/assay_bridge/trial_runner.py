@@ -26,7 +26,7 @@ from assay_bridge.last_frames import LastFrames
 if TYPE_CHECKING:
     from inspect_robots.frames import FrameStore
 
-__all__ = ["Ending", "Motion", "run_motion", "safety_chain"]
+__all__ = ["SAFETY_CHAIN", "Ending", "Motion", "run_motion", "safety_chain"]
 
 
 class Ending(enum.Enum):
@@ -58,6 +58,10 @@ class Motion:
     """Wall time [ns since 1970]."""
     ended_ns: int
     """Wall time [ns since 1970]."""
+
+
+SAFETY_CHAIN = ("clamp", "delta_limit")
+"""Names of the approvers of `safety_chain`, for logs."""
 
 
 def safety_chain(space: Box) -> Approver:

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from inspect_robots.errors import ConfigError
 
+from assay_bridge.policy import AssayPolicy
 from assay_bridge.served_policy import ServedPolicy
 
 
 def served(label: str, planned: str) -> ServedPolicy:
-    inner: Any = SimpleNamespace(info="info", config="config", act=lambda observation: observation)
+    inner: Any = SimpleNamespace(info=AssayPolicy().info, config="config", act=lambda observation: observation)
     return ServedPolicy(inner, lambda: label, planned, ("scripted", "random", "inspect:molmoact2"))
 
 
@@ -25,6 +26,7 @@ def test_the_planned_policy_acts(label: str, planned: str) -> None:
     policy = served(label, planned)
     assert policy.act("observation") == "observation"  # type: ignore[arg-type,comparison-overlap]
     assert policy.transcript() is None
+    assert policy.info.name == planned, "logs must say which policy acted"
 
 
 def test_another_policy_is_refused() -> None:

@@ -281,7 +281,8 @@ def test_a_plan_runs_through_and_is_sealed_with_its_views(world: World) -> None:
     assert "summary.json" in sealed
     assert any(path.startswith("logs/cubepick-reach_") for path in sealed)
     log = read_eval_log(str(got.logs[0]))
-    assert log.status == "success"
+    assert (log.status, log.eval.environment_id) == ("success", "mock")
+    assert log.eval.policy_config["guardrails"] == ["clamp", "delta_limit"]
     assert log.samples[0].judgement_sources == ("checker",)
     assert log.samples[0].trial_metadata[0]["assay"]["realization"]["values"] == {"colour": "red"}
 
