@@ -138,6 +138,7 @@ def test_two_graphs_side_by_side_do_not_meet(tmp_path: Path) -> None:
         for _, executor, _ in numbers:
             screen = State(executor)
             spin_until(executor, lambda screen=screen: screen.last is not None, what="bringup/state")
+            spin_until(executor, lambda screen=screen: set(screen.get_node_names()) >= NODES, what="every node")
             names = screen.get_node_names()
             assert names.count("world") == 1, f"the graphs hear each other: {names}"
 

@@ -6,6 +6,7 @@ Everything that can be wrong with the file and its arguments is found before any
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import signal
@@ -20,6 +21,7 @@ from assay_bringup.launch.locate import launch_files
 from assay_bringup.launch.model import Resolved
 from assay_bringup.launch.processes import End, GraphProcesses
 from assay_bringup.launch.resolve import declared_arguments, parse_arguments, resolve
+from assay_core.domains import from_environment, hold_rig
 from assay_core.errors import AssayError, ConfigError
 
 __all__ = ["main"]
@@ -28,6 +30,9 @@ DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 
 _SHOWN = {"screen": ("stdout", "stderr"), "both": ("stdout", "stderr"), "full": ("stdout", "stderr")}
 """Streams that each value of ``output`` shows; ``log`` and ``own_log`` show stderr, everything is in the logs."""
+
+RIG_PACKAGE = "assay_bench"
+"""Its node makes a graph a rig."""
 
 _WAKE_S = 0.5
 """Longest time until the main thread looks at a signal that came between two waits [s]."""
@@ -122,14 +127,15 @@ def _run(resolved: Resolved, log_dir: str | None) -> int:
         for message in resolved.messages:
             _say(message, writing)
         _say(f"logs: {directory}", writing)
-        graph = GraphProcesses.start(resolved, log_dir=directory, echo=echo, clients=0)
-        interrupt.graph = graph
-        try:
-            for label, pid in graph.running().items():
-                _say(f"[{label}] started, pid {pid}", writing)
-            cause = _watch(graph, interrupt, writing)
-        finally:
-            ends = graph.stop()
+        with _rig(resolved):
+            graph = GraphProcesses.start(resolved, log_dir=directory, echo=echo, clients=0)
+            interrupt.graph = graph
+            try:
+                for label, pid in graph.running().items():
+                    _say(f"[{label}] started, pid {pid}", writing)
+                cause = _watch(graph, interrupt, writing)
+            finally:
+                ends = graph.stop()
     finally:
         interrupt.restore()
     for end in ends:
@@ -140,6 +146,14 @@ def _run(resolved: Resolved, log_dir: str | None) -> int:
     if any(end.returncode != 0 for end in ends if not end.stopped) or any(end.escalated for end in ends):
         return FAILED
     return INTERRUPTED if cause is None and interrupt.seen.is_set() else DONE
+
+
+def _rig(resolved: Resolved) -> contextlib.AbstractContextManager[object]:
+    """Hold the rig of this ROS domain for a launch that has one: a benchmark node, of which there can be only one."""
+    if all(process.package != RIG_PACKAGE for process in resolved.processes):
+        return contextlib.nullcontext()
+    domain = from_environment()
+    return hold_rig(domain.number if domain is not None else 0)
 
 
 def _watch(graph: GraphProcesses, interrupt: _Interrupt, writing: threading.Lock) -> End | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import os
 import shutil
 import signal
@@ -25,6 +26,10 @@ Echo = Callable[[str, str], None]
 """Takes a line of output and the stream it came from, ``stdout`` or ``stderr``."""
 
 _PR_SET_PDEATHSIG = 1
+
+_WITH_PARENT = ("--pdeathsig", "TERM", "--", "/bin/sh", "-c", '[ "$PPID" = "$0" ] && exec "$@"')
+"""Arguments of `setpriv`: SIGTERM when the parent dies, and no start at all where it died before that was arranged."""
+
 _TAIL = 4096
 """Bytes of a log that are searched for its last line."""
 
@@ -67,7 +72,7 @@ class Child:
             target: IO[bytes] | int = file if echo is None else subprocess.PIPE
             try:
                 self._process = subprocess.Popen(
-                    [setpriv, "--pdeathsig", "TERM", "--", *command] if setpriv else list(command),
+                    [setpriv, *_WITH_PARENT, str(os.getpid()), *command] if setpriv else list(command),
                     env=dict(environ),
                     cwd=cwd,
                     stdin=subprocess.DEVNULL,
@@ -132,9 +137,11 @@ class Child:
         self._readers.append(reader)
 
 
-def _die_with_parent() -> None:
-    """Ask the kernel for SIGTERM when the parent dies; runs in the child where `setpriv` is not installed."""
+def _die_with_parent(parent: int) -> None:
+    """Do the same as `_WITH_PARENT`, in the child, where `setpriv` is not installed."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)
 
 
 def describe_end(returncode: int) -> str:
