@@ -228,7 +228,7 @@ def resumed(cwd: Path, trials: int, *, first: bool, env: dict[str, str] | None =
 def test_a_second_runner_on_one_rig_is_refused_by_name(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
-    with start(tmp_path / "a", epochs=60) as first:
+    with start(tmp_path / "a", epochs=200) as first:
         wait_for_trials(first, tmp_path / "a" / "s", 1)
         domain = domain_of(first)
         with assay(
@@ -239,6 +239,11 @@ def test_a_second_runner_on_one_rig_is_refused_by_name(tmp_path: Path) -> None:
             assert second.wait() == 2, second.stderr()
             assert "SESSION_OTHER_OPEN" in second.stderr()
             assert not (tmp_path / "b" / "s").exists(), "the refused session left a directory"
+        # A graph of its own in that domain would answer for the first one: refused before anything starts.
+        with start(tmp_path / "b", epochs=1, env={"ROS_DOMAIN_ID": domain}) as third:
+            assert third.wait() == 2, third.stderr()
+            assert f"rig in ROS domain {domain}: expected no other graph of assay" in third.stderr()
+            assert third.nodes() == {}
         first.process.send_signal(signal.SIGINT)
         assert first.wait() == 130
 
@@ -267,7 +272,7 @@ def test_sessions_side_by_side_take_different_domains(tmp_path: Path) -> None:
 
 
 def test_resuming_what_runs_is_refused(tmp_path: Path) -> None:
-    with start(tmp_path, epochs=60) as run:
+    with start(tmp_path, epochs=200) as run:
         wait_for_trials(run, tmp_path / "s", 1)
         (tmp_path / "other").mkdir()
         with assay("resume", str(tmp_path / "s"), cwd=tmp_path / "other") as second:

@@ -20,7 +20,7 @@ from assay_bridge.progress import Progress
 from assay_bridge.running import Job, closing_words, exit_code, run_job, unvalidated_instances
 from assay_bridge.stop import Interrupted, Stop, Watch
 from assay_cli.console import INTERRUPTED, complain, page, say, silence_output
-from assay_core.domains import claim, from_environment
+from assay_core.domains import claim, from_environment, hold_rig
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -139,7 +139,7 @@ def _graph(plan: Plan, stop: Stop, *, attach: bool) -> Iterator[tuple[GraphProce
         yield None, lambda: None
         return
     resolved = resolve_graph(plan)
-    with named or claim() as domain:
+    with named or claim() as domain, hold_rig(domain.number):
         os.environ["ROS_DOMAIN_ID"] = str(domain.number)
 
         from assay_bringup.launch.processes import GraphProcesses
@@ -166,7 +166,7 @@ def _wait_ready(graph: GraphProcesses, stop: Stop) -> None:
 
 def _take_down(graph: GraphProcesses, stop: Stop) -> None:
     """End every process of the graph; within a few seconds when the user waits for it."""
-    hurry = threading.Timer(HURRY_S, graph.stop, kwargs={"now": True})
+    hurry = threading.Timer(HURRY_S, graph.hurry)
     hurry.daemon = True
     if stop.requested:
         hurry.start()

@@ -15,7 +15,7 @@ from types import TracebackType
 
 from assay_core.errors import ConfigError, RigFault
 
-__all__ = ["SESSION_DOMAINS", "TEST_DOMAINS", "Domain", "claim", "from_environment"]
+__all__ = ["SESSION_DOMAINS", "TEST_DOMAINS", "Domain", "claim", "from_environment", "hold_rig"]
 
 SESSION_DOMAINS = range(1, 60)
 """Domains of sessions. 0 is what everyone else uses; it is never taken."""
@@ -27,6 +27,7 @@ HIGHEST_DOMAIN = 232
 """Above it a domain has no ports left."""
 
 _NAME = "\0assay-ros-domain-{}"
+_RIG_NAME = "\0assay-rig-in-ros-domain-{}"
 _RETRY_S = 0.05
 _PROBED_PARTICIPANTS = 8
 
@@ -95,6 +96,31 @@ def claim(preferred: int | None = None, *, pool: Sequence[int] = SESSION_DOMAINS
         got="every one in use on this machine",
         fix="end other sessions, or name a domain with ROS_DOMAIN_ID",
     )
+
+
+def hold_rig(number: int) -> Domain:
+    """Take the right to start the graph of a domain: two worlds or benchmark nodes in one would answer for each other.
+
+    Other nodes in the domain do not matter, and neither does who claimed it.
+
+    Args:
+        number: The domain, claimed or named by the user.
+
+    Raises:
+        ConfigError: Another process of this machine has started a graph there.
+    """
+    holder = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    try:
+        holder.bind(_RIG_NAME.format(number))
+    except OSError:
+        holder.close()
+        raise ConfigError(
+            f"rig in ROS domain {number}",
+            expected="no other graph of assay",
+            got="one that runs already",
+            fix="use it with assay eval --attach, end it, or name another domain with ROS_DOMAIN_ID",
+        ) from None
+    return Domain(number, holder)
 
 
 def from_environment(environ: Mapping[str, str] | None = None) -> Domain | None:

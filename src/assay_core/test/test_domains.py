@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from assay_core.domains import SESSION_DOMAINS, TEST_DOMAINS, claim, from_environment
+from assay_core.domains import SESSION_DOMAINS, TEST_DOMAINS, claim, from_environment, hold_rig
 from assay_core.errors import ConfigError, RigFault
 
 HIGH = range(180, 200)
@@ -79,3 +79,14 @@ def test_a_domain_named_by_the_user_is_taken_as_it_is() -> None:
 def test_a_domain_that_ros_cannot_use_is_refused(raw: str) -> None:
     with pytest.raises(ConfigError, match="from 0 to 232"):
         from_environment({"ROS_DOMAIN_ID": raw})
+
+
+def test_one_graph_a_domain_whoever_claimed_it() -> None:
+    with (
+        claim(pool=HIGH) as held,
+        hold_rig(held.number),
+        pytest.raises(ConfigError, match=rf"rig in ROS domain {held.number}: .*--attach"),
+    ):
+        hold_rig(held.number)
+    with hold_rig(held.number):
+        pass
