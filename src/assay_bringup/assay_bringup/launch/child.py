@@ -79,7 +79,7 @@ class Child:
                     stdout=target,
                     stderr=target,
                     start_new_session=True,
-                    preexec_fn=None if setpriv else _die_with_parent,
+                    preexec_fn=None if setpriv else functools.partial(_die_with_parent, os.getpid()),
                 )
             except OSError as error:
                 raise ConfigError(
