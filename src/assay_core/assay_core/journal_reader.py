@@ -180,21 +180,28 @@ def _damaged(path: Path, got: str) -> DataError:
 
 def _read(path: Path, *, pages: bool = False) -> Iterator[JournalEvent]:
     directory = path.parent
-    log = path.with_name(path.name + "-wal")
+    log, undo = (path.with_name(path.name + tail) for tail in ("-wal", "-journal"))
     sealed = (directory / SEAL_FILE).exists() and not log.exists()
     try:
-        if sealed or (not log.exists() and not os.access(directory, os.W_OK)):
+        if undo.exists():
+            # A crash while the journal was settled for its seal. SQLite must write to undo that: do so to a copy.
+            yield from _read_copy(path, (log, undo), "mode=rw", pages)
+        elif sealed or (not log.exists() and not os.access(directory, os.W_OK)):
             yield from _read_uri(path, path, "immutable=1", pages)
         elif os.access(directory, os.W_OK):
             yield from _read_uri(path, path, "mode=ro", pages)
         else:
             # SQLite cannot read a write-ahead log in a directory that it may not write to.
-            with tempfile.TemporaryDirectory(prefix="assay-journal-") as copy:
-                for file in (path, log):
-                    shutil.copyfile(file, Path(copy) / file.name)
-                yield from _read_uri(Path(copy) / path.name, path, "mode=ro", pages)
+            yield from _read_copy(path, (log,), "mode=ro", pages)
     except OSError as error:
         raise _damaged(path, error.strerror or str(error)) from error
+
+
+def _read_copy(path: Path, companions: tuple[Path, ...], options: str, pages: bool) -> Iterator[JournalEvent]:
+    with tempfile.TemporaryDirectory(prefix="assay-journal-") as copy:
+        for file in (path, *(companion for companion in companions if companion.exists())):
+            shutil.copyfile(file, Path(copy) / file.name)
+        yield from _read_uri(Path(copy) / path.name, path, options, pages)
 
 
 def _read_uri(file: Path, shown: Path, options: str, pages: bool) -> Iterator[JournalEvent]:
