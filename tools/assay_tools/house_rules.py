@@ -23,10 +23,8 @@ ALLOWED: dict[str, set[str]] = {
     "assay_core": set(),
     "assay_benchmarks": {"assay_core"},
     "assay_ros": {"assay_core", "assay_msgs"},
-    "assay_bringup": {"assay_core", "assay_ros", "assay_msgs"},
+    "assay_bringup": {"assay_core", "assay_ros", "assay_msgs"},  # it starts the node packages, by name
     **dict.fromkeys(_NODE_PACKAGES, _INNER),
-    # The session runner starts and watches the graph through the launch runner.
-    "assay_bridge": _INNER | {"assay_bringup"},
 }
 """Which packages a package may import; one that is not listed (the composition root) may import all."""
 
