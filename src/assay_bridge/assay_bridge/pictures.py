@@ -60,7 +60,8 @@ class PictureWriter:
             for camera, image in images.items():
                 path = self._directory / trial_id / picture_name(camera)
                 try:
-                    ok, data = cv2.imencode(".jpg", image[:, :, ::-1], [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])
+                    bgr = cv2.cvtColor(image, cv2.COLOR_RGB2BGR)
+                    ok, data = cv2.imencode(".jpg", bgr, [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])
                     if not ok:
                         raise OSError("the encoder refused the picture")
                     path.parent.mkdir(parents=True, exist_ok=True)
