@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import mmap
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -71,13 +72,16 @@ def heard(process: subprocess.Popen[str], name: str) -> None:
 
 
 def files_of(process: subprocess.Popen[str]) -> set[str]:
-    """Return the segments and ports that a process holds the lock of."""
+    """Return the segments and ports that a process holds the lock of.
+
+    Without ports below 7400, which belong to no ROS domain: another process may take them over at once.
+    """
     names = set()
     for descriptor in Path(f"/proc/{process.pid}/fd").iterdir():
         target = str(descriptor.readlink())
         if target.startswith("/dev/shm/") and target.endswith(("_el", "_sl")):
             names.add(Path(target).name.rpartition("_")[0])
-    return names
+    return {name for name in names if re.search(r"_port7[0-3]\d\d$", name) is None}
 
 
 def there(names: set[str]) -> set[str]:
