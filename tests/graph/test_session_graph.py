@@ -102,11 +102,24 @@ def test_one_seed_gives_one_journal_and_a_policy_of_chance_fails(tmp_path: Path)
     contents = []
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
-        with start(tmp_path / name, "--seed", "7", epochs=1, policy="random") as run:
+        with start(tmp_path / name, "--seed", "7", epochs=2, policy="random") as run:
             assert run.wait() == 0, run.stderr()
             assert json.loads(run.stdout())["tasks"]["kitchenbench/pour_pasta"]["mean_p_hat"] == 0.0
         contents.append(comparable(JournalReader(tmp_path / name / "s").events()))
     assert contents[0] == contents[1]
+
+    (tmp_path / "c").mkdir()
+    with start(tmp_path / "c", "--seed", "7", epochs=2, policy="random") as run:
+        wait_for_trials(run, tmp_path / "c" / "s", 1)
+        run.process.kill()
+        run.wait()
+    interrupted = resume(tmp_path / "c", 2)
+    assert what_happened(interrupted) == what_happened(JournalReader(tmp_path / "a" / "s"))
+
+
+def what_happened(reader: JournalReader) -> list[Any]:
+    """Return what a resumed session must have in common with one that was never interrupted."""
+    return [(r.entry.index, r.outcome, r.record["actions"], r.record["info"], r.realization) for r in reader.results()]
 
 
 @pytest.mark.parametrize("name", ["world", "policy", "benchmark"])
