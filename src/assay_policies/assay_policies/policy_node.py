@@ -45,8 +45,6 @@ class PolicyNode(LifecycleNode):
 
     def __init__(self, **node_kwargs: Any) -> None:
         super().__init__("policy", start_parameter_services=False, **node_kwargs)
-        self._params = declare(self, PolicyParams)
-        check_name(self._params.policy)
         self._server: PolicyServer | None = None
         self._store: StreamStore | None = None
         self._worker: Worker | None = None
@@ -55,6 +53,12 @@ class PolicyNode(LifecycleNode):
         """What `on_cleanup` destroys."""
         self._subscriptions_made: list[Any] = []
         self._watch: Any = None
+        try:
+            self._params = declare(self, PolicyParams)
+            check_name(self._params.policy)
+        except ConfigError:
+            self.destroy_node()
+            raise
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:  # noqa: ARG002 (the signature is rclpy's)
         """Build the policy, and offer its services."""
@@ -129,6 +133,12 @@ class PolicyNode(LifecycleNode):
     def stop(self) -> None:
         """Answer what is in progress before the process ends."""
         self._stop_serving("policy node is shutting down")
+
+    def destroy_node(self) -> None:
+        """Give everything back, the worker's thread included."""
+        self.stop()
+        self._release()
+        super().destroy_node()
 
     def _keeper(self, name: str) -> Callable[[bytes], None]:
         assert self._store is not None

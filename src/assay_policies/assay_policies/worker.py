@@ -29,6 +29,7 @@ class Worker:
         self._jobs = queue.SimpleQueue()
         self._done: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._running: tuple[str, float] | None = None
+        self._closed = False
         self._thread = threading.Thread(target=self._run, name="policy-worker", daemon=True)
         self._thread.start()
 
@@ -61,7 +62,8 @@ class Worker:
             then()
 
     def close(self) -> None:
-        """Let the thread end after its current job; a job that hangs ends with the process."""
+        """Let the thread end after its current job, whose result is dropped; one that hangs ends with the process."""
+        self._closed = True
         self._jobs.put(None)
 
     def _run(self) -> None:
@@ -74,5 +76,7 @@ class Worker:
             except BaseException as raised:  # noqa: BLE001 (handed to the node's thread, which decides)
                 error = raised
             self._running = None
+            if self._closed:
+                return
             self._done.put(functools.partial(then, result, error))
             self._wake()

@@ -333,3 +333,22 @@ def test_the_node_can_be_cleaned_up_and_used_again():
             assert b.infer([]).code == ResultCode.NOT_READY
             b.policy.trigger_cleanup()
         assert b.policy.trigger_shutdown() == TransitionCallbackReturn.SUCCESS
+
+
+def test_a_node_that_goes_away_drops_what_its_policy_still_thinks(slow):
+    with bench(**SLOW) as b:
+        b.up()
+        b.reset()
+        slow.go.clear()
+        b.publish_joints()
+        b.publish_picture()
+        future = b.infer_client.call_async(b.request(SLOW_STREAMS))
+        spin_until(b.executor, lambda: slow.threads, what="the inference to start")
+        worker = b.policy._worker
+        b.policy.trigger_deactivate()
+        spin_until(b.executor, future.done, what="an answer")
+        assert (future.result().code, future.result().message) == (ResultCode.CANCELLED, "policy node was deactivated")
+        b.policy.trigger_cleanup()
+        slow.go.set()
+        worker._thread.join(20)
+        assert not worker._thread.is_alive()

@@ -31,6 +31,8 @@ def test_a_signal_ends_it_cleanly(signum):
             executor.add_node(watcher)
             client = watcher.create_client(GetState, "policy/get_state")
             spin_until(executor, client.service_is_ready, deadline_s=60, what="the policy node")
+            answer = client.call_async(GetState.Request())
+            spin_until(executor, answer.done, deadline_s=60, what="an answer of the policy node")
             process.send_signal(signum)
             out, err = process.communicate(timeout=30)
         finally:
