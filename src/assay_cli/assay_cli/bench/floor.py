@@ -94,12 +94,8 @@ class _World:
 
 
 def _policy(node: Node) -> None:
-    def keep(_message: Any) -> None:
-        return None
-
-    for arm in rig.ARMS:
-        node.create_subscription(JointState, f"{arm}/joint_states", keep, qos.SENSOR)
-    node.create_subscription(Privileged, "world/privileged", keep, qos.SENSOR)
+    # What the scripted policy of the real graph reads; the benchmark checks that both graphs have equal subscribers.
+    node.create_subscription(Privileged, "world/privileged", lambda _message: None, qos.SENSOR)
     chunks = node.create_publisher(PolicyChunk, "policy/chunk", qos.EVENT)
     chunk = PolicyChunk(steps=CHUNK_STEPS, dim=rig.ACTION_DIM, actions=[0.0] * (CHUNK_STEPS * rig.ACTION_DIM))
     chunk.inputs = [StreamStamp(stream="left/joint_states"), StreamStamp(stream="right/joint_states")]
@@ -147,8 +143,6 @@ class FloorClient:
             message.trajectory.points = [JointTrajectoryPoint(positions=[0.0] * rig.ARM_DIM)]
             publisher = self.node.create_publisher(ArmCommand, f"{arm}/command", qos.COMMAND_LOCKSTEP)
             self._commands.append((publisher, message))
-        self._heartbeat = self.node.create_publisher(Heartbeat, "session/heartbeat", qos.EVENT)
-        self._infer = self.node.create_client(InferPolicy, "policy/infer")
         self._index = 0
 
     def _keep(self, topic: str) -> Callable[[Any], None]:
@@ -183,21 +177,6 @@ class FloorClient:
         for publisher, message in self._commands:
             _stamp(message, self._index)
             publisher.publish(message)
-
-    def infer(self) -> float:
-        """Make one inference call and return its duration [s].
-
-        Raises:
-            TimeoutError: The policy role did not answer.
-        """
-        start = time.perf_counter()
-        if not self._infer.wait_for_service(timeout_sec=STEP_DEADLINE_S):
-            raise TimeoutError(f"floor: no policy/infer in {STEP_DEADLINE_S} s")
-        future = self._infer.call_async(InferPolicy.Request(trial_id="000000-0"))
-        self._executor.spin_until_future_complete(future, timeout_sec=STEP_DEADLINE_S)
-        if not future.done():
-            raise TimeoutError(f"floor: policy/infer did not answer in {STEP_DEADLINE_S} s")
-        return time.perf_counter() - start
 
     def close(self) -> None:
         """Leave the graph."""

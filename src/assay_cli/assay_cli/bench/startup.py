@@ -1,4 +1,4 @@
-"""``assay bench startup``: time until the graph is ready, time of ``--help``, and memory over many trials.
+"""``assay bench startup``: time until the graph is ready, until it has stopped, of ``--help``, and memory over trials.
 
 The floor of the start is that of as many bare rclpy processes, started together, until all have made their node.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -19,13 +20,17 @@ import psutil
 
 from assay_cli.bench.graphs import real_graph
 from assay_cli.bench.report import Report
+from assay_cli.console import INTERRUPTED
+from assay_core.errors import AssayError, RigFault
+from assay_core.journal import JournalReader
 
 __all__ = ["run"]
 
 READY_LIMIT_S = 8.0
 HELP_LIMIT_S = 0.5
-MEMORY_LIMIT_MIB = 300.0
-GROWTH_LIMIT_MIB = 10.0
+STOP_LIMIT_S = 5.0
+MEMORY_LIMIT_MB = 300.0
+GROWTH_LIMIT_MB = 10.0
 """Allowed for allocator noise between the first tenth of the trials and the last."""
 
 REPEATS = 3
@@ -60,6 +65,8 @@ def run(argv: Sequence[str]) -> Report:
     if help_s is not None:
         report.figures["help_s"] = round(help_s, 3)
         report.limits["help_s"] = HELP_LIMIT_S
+    report.figures["stop_s"] = round(median(_stop() for _ in range(REPEATS)), 3)
+    report.limits["stop_s"] = STOP_LIMIT_S
     if trials > 0:
         _memory(report, trials)
     return report
@@ -85,6 +92,41 @@ def _help() -> float | None:
         subprocess.run([str(script), "--help"], check=True, capture_output=True, timeout=60)
         times.append(time.perf_counter() - begun)
     return median(times)
+
+
+def _stop() -> float:
+    """Interrupt a session in the middle of a trial and return how long its process takes to end [s].
+
+    Raises:
+        RigFault: It ended otherwise than interrupted, or left processes behind.
+    """
+    with tempfile.TemporaryDirectory(prefix="assay-bench-") as scratch:
+        session = Path(scratch) / "session"
+        command = [sys.executable, "-m", "assay_cli", "eval", "kitchenbench", "--policy", "noop", "--cameras", "3"]
+        runner = subprocess.Popen(
+            [*command, "--session", str(session)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        )
+        deadline = time.monotonic() + 60
+        while not _in_motion(session):
+            if runner.poll() is not None or time.monotonic() > deadline:
+                raise RigFault("the session that was to be interrupted did not get to its first trial")
+            time.sleep(0.05)
+        children = psutil.Process(runner.pid).children(recursive=True)
+        begun = time.perf_counter()
+        runner.send_signal(signal.SIGINT)
+        runner.communicate(timeout=60)
+        took = time.perf_counter() - begun
+        left = [child for child in children if child.is_running() and child.status() != psutil.STATUS_ZOMBIE]
+        if runner.returncode != INTERRUPTED or left:
+            raise RigFault(f"after an interrupt: exit code {runner.returncode}, {len(left)} processes left behind")
+        return took
+
+
+def _in_motion(session: Path) -> bool:
+    try:
+        return any(event.kind == "trial_advanced" for event in JournalReader(session).events())
+    except AssayError:
+        return False
 
 
 def _memory(report: Report, trials: int) -> None:
@@ -114,26 +156,28 @@ def _memory(report: Report, trials: int) -> None:
                 f"the session over which memory is watched ended with {runner.returncode}: {errors[-500:]}"
             )
     report.figures["trials"] = epochs * _INSTANCES
-    report.figures["memory_mib"] = {name: round(max(values), 1) for name, values in samples.items()}
+    report.figures["memory_mb"] = {name: round(max(values), 1) for name, values in samples.items()}
     growth = {name: _growth(values) for name, values in samples.items()}
-    report.figures["growth_mib"] = {name: round(value, 1) for name, value in growth.items()}
-    report.figures["memory_largest_mib"] = round(max(max(values) for values in samples.values()), 1)
-    report.figures["growth_largest_mib"] = round(max(growth.values()), 1)
-    report.limits["memory_largest_mib"] = MEMORY_LIMIT_MIB
-    report.limits["growth_largest_mib"] = GROWTH_LIMIT_MIB
+    report.figures["growth_mb"] = {name: round(value, 1) for name, value in growth.items()}
+    report.figures["memory_largest_mb"] = round(max(max(values) for values in samples.values()), 1)
+    report.figures["growth_largest_mb"] = round(max(growth.values()), 1)
+    report.limits["memory_largest_mb"] = MEMORY_LIMIT_MB
+    report.limits["growth_largest_mb"] = GROWTH_LIMIT_MB
 
 
 def _sample(runner: psutil.Process, samples: dict[str, list[float]]) -> None:
-    """Add the private memory of the runner and of each process of its graph [MiB]."""
+    """Add the resident memory, shared memory included, of the runner and of each process of its graph [MB]."""
     try:
-        for process in [runner, *runner.children(recursive=True)]:
+        processes = [runner, *runner.children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return
+    for process in processes:
+        try:
             with process.oneshot():
                 name = "runner" if process.pid == runner.pid else _node_name(process.cmdline())
-                # Shared memory is the transport's; counted once for the machine, not for each process.
-                info = process.memory_info()
-                samples.setdefault(name, []).append((info.rss - info.shared) / 2**20)
-    except (psutil.NoSuchProcess, psutil.AccessDenied):
-        return
+                samples.setdefault(name, []).append(process.memory_info().rss / 1e6)
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
+            continue
 
 
 def _node_name(command: Sequence[str]) -> str:
@@ -141,6 +185,6 @@ def _node_name(command: Sequence[str]) -> str:
 
 
 def _growth(values: Sequence[float]) -> float:
-    """Return the median of the last tenth less that of the second tenth [MiB]; the first tenth is the start-up."""
+    """Return the median of the last tenth less that of the second tenth [MB]; the first tenth is the start-up."""
     tenth = max(1, len(values) // 10)
     return median(values[-tenth:]) - median(values[tenth : 2 * tenth] or values)

@@ -10,6 +10,7 @@ import argparse
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from assay_cli.bench.floor import ROLES, FloorClient
 from assay_cli.bench.graphs import floor_graph, real_graph
 from assay_cli.bench.report import Report, percentiles
 from assay_core import rig
+from assay_ros import qos
 
 __all__ = ["LIMIT", "run"]
 
@@ -26,10 +28,11 @@ LIMIT = 1.3
 """Largest ratio at the median."""
 
 TASK = "kitchenbench/pour_pasta"
-BLOCK = 100
+BLOCK = 10
 """Steps between two changes of side."""
 
-WATCHED = ("left/command", "left/joint_states", "right/joint_states", "world/task_state", "world/privileged")
+WARM_UP = 100
+"""Steps a side before the first that counts."""
 
 
 def run(argv: Sequence[str]) -> Report:
@@ -42,8 +45,7 @@ def run(argv: Sequence[str]) -> Report:
     parser.add_argument("--steps", type=int, default=1200)
     steps = max(2 * BLOCK, parser.parse_args(list(argv)).steps)
     report = Report("step")
-    report.figures["executor"] = report.floor["executor"] = "rclpy.executors.SingleThreadedExecutor"
-    report.figures["steps"] = steps
+    report.figures["steps"], report.floor["steps"] = steps, steps
     for count in (0, 3):
         _measure(report, count, steps)
     return report
@@ -60,11 +62,7 @@ def _measure(report: Report, count: int, steps: int) -> None:
         embodiment, action = _embodiment(count, Path(scratch) / "session")
         try:
             real, bare = _alternate(embodiment, action, floor, steps)
-            node = embodiment.link.client.node
-            report.figures[f"subscribers_{suffix}"] = _subscribers(node, count)
-            report.floor[f"subscribers_{suffix}"] = _subscribers(floor.node, count)
-            report.figures["qos"], report.floor["qos"] = _qos(node), _qos(floor.node)
-            report.figures["processes"], report.floor["processes"] = len(graph.running()) + 1, len(ROLES) + 1
+            _compare(report, suffix, embodiment.link.client.node, floor.node, (len(graph.running()), len(ROLES)))
         finally:
             embodiment.close()
     report.figures.update(percentiles(real, f"step_{suffix}"))
@@ -96,32 +94,48 @@ def _embodiment(count: int, session: Path) -> tuple[Any, Any]:
 def _alternate(
     embodiment: Any, action: Any, floor: FloorClient, steps: int
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return durations of real and floor steps, each shape (steps,) [s]; the first block of each warms up."""
-    from time import perf_counter
+    """Return durations of real and floor steps, each shape (steps,) [s], after a warm-up of both."""
 
+    def real_step() -> float:
+        begun = perf_counter()
+        embodiment.step(action)
+        return perf_counter() - begun
+
+    for _ in range(WARM_UP):
+        real_step()
+        floor.step()
     real: list[float] = []
     bare: list[float] = []
-    for block in range(-1, (steps + BLOCK - 1) // BLOCK):
-        for _ in range(BLOCK):
-            begun = perf_counter()
-            embodiment.step(action)
-            if block >= 0:
-                real.append(perf_counter() - begun)
-        for _ in range(BLOCK):
-            took = floor.step()
-            if block >= 0:
-                bare.append(took)
+    while len(real) < steps:
+        real += [real_step() for _ in range(BLOCK)]
+        bare += [floor.step() for _ in range(BLOCK)]
     return np.array(real[:steps]), np.array(bare[:steps])
 
 
-def _subscribers(node: Any, count: int) -> dict[str, int]:
-    topics = [*WATCHED, *(camera.topic for camera in rig.cameras(count))]
-    return {topic: len(node.get_subscriptions_info_by_topic(f"/{topic}")) for topic in topics}
+def _compare(report: Report, suffix: str, real: Any, bare: Any, processes: tuple[int, int]) -> None:
+    """Say in the report what both graphs consist of; a difference that would flatter the ratio exceeds a limit."""
+    for side, node, running in ((report.figures, real, processes[0]), (report.floor, bare, processes[1])):
+        side["executor"] = f"{type(node.executor).__module__}.{type(node.executor).__name__}"
+        side["processes"] = running + 1
+        side[f"streams_{suffix}"] = _streams(node, suffix.startswith("0"))
+    ours, theirs = report.figures[f"streams_{suffix}"], report.floor[f"streams_{suffix}"]
+    report.figures[f"differences_{suffix}"] = sum(ours.get(topic) != stream for topic, stream in theirs.items()) + (
+        processes[0] != processes[1]
+    )
+    report.limits[f"differences_{suffix}"] = 0
 
 
-def _qos(node: Any) -> dict[str, str]:
+def _streams(node: Any, without_cameras: bool) -> dict[str, str]:
+    """Return how each stream of a step travels: subscribers on the whole graph, and the QoS of this node's end."""
+    topics = [f"{arm}/command" for arm in rig.ARMS] + [f"{arm}/joint_states" for arm in rig.ARMS]
+    topics += ["world/task_state", "world/privileged"]
+    topics += [] if without_cameras else [camera.topic for camera in rig.cameras(len(rig.CAMERAS))]
+    ends = {end.topic_name.lstrip("/"): end.qos_profile for end in [*node.publishers, *node.subscriptions]}
     found = {}
-    for topic in ("left/command", "left/joint_states"):
-        info = node.get_publishers_info_by_topic(f"/{topic}")[0].qos_profile
-        found[topic] = f"{info.reliability.name} {info.durability.name} {info.history.name} {info.depth}"
+    for topic in topics:
+        profile = ends.get(topic, qos.SENSOR)
+        policies = (profile.reliability, profile.durability, profile.history)
+        named = " ".join(policy.name.lower() for policy in policies)
+        count = len(node.get_subscriptions_info_by_topic(f"/{topic}"))
+        found[topic] = f"{count} subscribers, {named} {profile.depth}"
     return found

@@ -1,7 +1,7 @@
 """``assay bench suite``: a whole KitchenBench session, journal and verdicts included, against the floor of its steps.
 
-The time is taken from the session's own journal, from the first trial's start to the last trial's end, with the graph
-already up. The floor is measured before and after the session, with the graph down, on the same machine.
+The time is taken from the sessions' own journals, from the first trial's start to the last trial's end, with the graph
+already up. The suite runs as two sessions; the floor is measured before, between and after them.
 """
 
 from __future__ import annotations
@@ -14,13 +14,16 @@ import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
+from assay_benchmarks.catalog import expand
 from assay_cli.bench.graphs import floor_graph
-from assay_cli.bench.report import Report
+from assay_cli.bench.report import Report, percentiles
 from assay_core import rig
+from assay_core.errors import RigFault
 from assay_core.journal import JournalReader
 
 __all__ = ["LIMIT", "TRIAL_S", "run"]
@@ -42,50 +45,71 @@ def run(argv: Sequence[str]) -> Report:
         argv: ``--task NAME`` what to run (default the suite kitchenbench).
 
     Raises:
-        subprocess.CalledProcessError: The session did not complete.
+        RigFault: A session did not complete.
     """
     parser = argparse.ArgumentParser(prog="assay bench suite")
     parser.add_argument("--task", default="kitchenbench")
-    task = parser.parse_args(list(argv)).task
+    tasks = expand([parser.parse_args(list(argv)).task])
     report = Report("suite")
     for count in (0, 3):
-        _measure(report, task, count)
+        _measure(report, tasks, count)
     return report
 
 
-def _measure(report: Report, task: str, count: int) -> None:
+@dataclass
+class _Totals:
+    """Sums over the sessions of one camera setting."""
+
+    trials: int = 0
+    steps: int = 0
+    total_s: float = 0.0
+    lengths_s: list[float] = field(default_factory=list)
+    phases: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+
+
+def _measure(report: Report, tasks: Sequence[str], count: int) -> None:
+    """Run the tasks in two sessions, with the floor before, between and after."""
     suffix = f"{count}_cameras"
-    before = _floor(count)
-    with tempfile.TemporaryDirectory(prefix="assay-bench-") as scratch:
-        session = Path(scratch) / "session"
-        command = [sys.executable, "-m", "assay_cli", "eval", task, "--policy", "scripted", "--cameras", str(count)]
-        done = subprocess.run(
-            [*command, "--session", str(session), "--json"],
-            check=True,
-            capture_output=True,
-            text=True,
-            timeout=DEADLINE_S,
-        )
-        trials = int(json.loads(done.stdout)["trials"])
-        with JournalReader(session / "journal.sqlite") as journal:
-            events = journal.events()
-            steps = sum(int(result.record.get("steps", 0)) for result in journal.results())
-    floor_s = float(np.median(np.concatenate([before, _floor(count)])))
-    phases: defaultdict[str, float] = defaultdict(float)
-    in_trials = [event for event in events if event.trial_id]
-    for earlier, later in itertools.pairwise(in_trials):
-        name = f"{earlier.kind} to {later.kind}" if earlier.trial_id == later.trial_id else "between trials"
-        phases[name] += (later.time_ns - earlier.time_ns) / 1e9
-    total_s = (in_trials[-1].time_ns - in_trials[0].time_ns) / 1e9
-    report.figures[f"trials_{suffix}"], report.figures[f"steps_{suffix}"] = trials, steps
-    report.figures[f"time_{suffix}_s"] = round(total_s, 3)
+    half = (len(tasks) + 1) // 2
+    totals, floors = _Totals(), [_floor(count)]
+    for part in (tasks[:half], tasks[half:]):
+        if part:
+            _session(part, count, totals)
+            floors.append(_floor(count))
+    floor_s = float(np.median(np.concatenate(floors)))
+    report.figures[f"trials_{suffix}"], report.figures[f"steps_{suffix}"] = totals.trials, totals.steps
+    report.figures[f"time_{suffix}_s"] = round(totals.total_s, 3)
+    report.figures.update(percentiles(np.array(totals.lengths_s), f"trial_{suffix}"))
     report.figures[f"where_{suffix}_ms_per_trial"] = {
-        name: round(seconds / trials * 1e3, 3) for name, seconds in sorted(phases.items(), key=lambda item: -item[1])
+        name: round(seconds / totals.trials * 1e3, 3)
+        for name, seconds in sorted(totals.phases.items(), key=lambda item: -item[1])
     }
-    report.floor[f"step_{suffix}_ms"] = round(floor_s * 1e3, 3)
-    ratio = (total_s - TRIAL_S * trials) / (steps * floor_s)
+    report.floor.update(percentiles(np.concatenate(floors), f"step_{suffix}"))
+    ratio = (totals.total_s - TRIAL_S * totals.trials) / (totals.steps * floor_s)
     report.ratios[f"suite_{suffix}"] = round(ratio, 3)
     report.limits[f"suite_{suffix}"] = LIMIT
+
+
+def _session(tasks: Sequence[str], count: int, totals: _Totals) -> None:
+    with tempfile.TemporaryDirectory(prefix="assay-bench-") as scratch:
+        session = Path(scratch) / "session"
+        command = [sys.executable, "-m", "assay_cli", "eval", *tasks, "--policy", "scripted", "--cameras", str(count)]
+        done = subprocess.run(
+            [*command, "--session", str(session), "--json"], capture_output=True, text=True, timeout=DEADLINE_S
+        )
+        if done.returncode != 0:
+            raise RigFault(f"the session ended with exit code {done.returncode}: {done.stderr[-500:]}")
+        totals.trials += int(json.loads(done.stdout)["trials"])
+        journal = JournalReader(session / "journal.sqlite")
+        totals.steps += sum(int(result.record.get("steps", 0)) for result in journal.results())
+    events = [event for event in journal.events() if event.trial_id]
+    for earlier, later in itertools.pairwise(events):
+        name = f"{earlier.kind} to {later.kind}" if earlier.trial_id == later.trial_id else "between trials"
+        totals.phases[name] += (later.time_ns - earlier.time_ns) / 1e9
+    totals.total_s += (events[-1].time_ns - events[0].time_ns) / 1e9
+    for _, of_trial in itertools.groupby(events, key=lambda event: event.trial_id):
+        times = [event.time_ns for event in of_trial]
+        totals.lengths_s.append((times[-1] - times[0]) / 1e9)
 
 
 def _floor(count: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
