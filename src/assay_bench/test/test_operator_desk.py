@@ -43,7 +43,7 @@ def test_a_receipt_tells_what_was_journaled(bench: Harness) -> None:
 def test_the_receipt_leaves_after_the_commit(bench: Harness, tmp_path: Path) -> None:
     seen: list[int] = []
     harness: Harness
-    harness = Harness(tmp_path / "other", probe=lambda point, kind, trial: seen.append(len(harness.receipts)))
+    harness = Harness(tmp_path / "other", probe=lambda *_: seen.append(len(harness.receipts)))
     harness.opened(1)
     harness.to(State.ARRANGE)
     seen.clear()

@@ -12,6 +12,7 @@ import pytest
 from assay_bench.crash import VARIABLE, crash_probe
 from assay_bench.liveness import runner_process_gone
 from assay_bench.pipeline import Pipeline
+from assay_core.journal import Entry
 
 
 def test_an_operation_starts_when_the_one_before_has_ended() -> None:
@@ -81,14 +82,24 @@ def test_an_operation_may_submit_another() -> None:
 
 def test_crash_seams_are_off_by_default_and_refuse_nonsense() -> None:
     assert crash_probe({}) is None
-    for text in ("verdict", "later:verdict", "after_commit:"):
+    for text in (
+        "verdict",
+        "later:verdict",
+        "after_commit:",
+        "after_commit:verdikt",
+        "after_commit:trial_advanced/PARKED",
+        "after_commit:/JUDGE",
+    ):
         with pytest.raises(ValueError, match=VARIABLE):
             crash_probe({VARIABLE: text})
     probe = crash_probe({VARIABLE: "after_commit:verdict:000001-0"})
     assert probe is not None
-    probe("before_commit", "verdict", "000001-0")
-    probe("after_commit", "verdict", "000000-0")
-    probe("after_commit", "skip", "000001-0")
+    probe("before_commit", Entry("verdict", "000001-0", {}))
+    probe("after_commit", Entry("verdict", "000000-0", {}))
+    probe("after_commit", Entry("skip", "000001-0", {}))
+    probe = crash_probe({VARIABLE: "after_commit:trial_advanced/PARKING"})
+    assert probe is not None
+    probe("after_commit", Entry("trial_advanced", "000001-0", {"state": "RUNNING"}))
 
 
 def test_only_a_missing_process_of_this_host_counts_as_gone() -> None:

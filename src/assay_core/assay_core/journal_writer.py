@@ -36,9 +36,6 @@ from assay_core.session_lock import SessionLock
 
 __all__ = ["Entry", "JournalWriter", "Probe"]
 
-Probe = Callable[[str, str, str], None]
-"""Called on the writer's thread as ``probe(point, kind, trial_id)``; point is ``before_commit`` or ``after_commit``."""
-
 _INSERT = "INSERT INTO events (idx, kind, trial_id, time_ns, body, prev_hash, hash) VALUES (?, ?, ?, ?, ?, ?, ?)"
 _BUSY_TIMEOUT_S = 5.0
 
@@ -52,6 +49,10 @@ class Entry:
     body: Mapping[str, Any]
     files: Mapping[str, bytes] = field(default_factory=dict)
     """Files that the event refers to, by path relative to the session directory; on disk before the event is."""
+
+
+Probe = Callable[[str, Entry], None]
+"""Called on the writer's thread as ``probe(point, entry)``; point is ``before_commit`` or ``after_commit``."""
 
 
 @dataclass(frozen=True)
@@ -276,7 +277,7 @@ class JournalWriter:
         if self._probe is not None:
             for request in batch:
                 for entry in request.entries:
-                    self._probe(point, entry.kind, entry.trial_id)
+                    self._probe(point, entry)
 
     def _error(self, got: str) -> DataError:
         fix = "free space or repair the disk; nothing that was acknowledged is lost; then resume the session"
