@@ -16,7 +16,7 @@ import yaml
 
 from assay_core.errors import ConfigError
 
-__all__ = ["Located", "YamlPath", "load_located"]
+__all__ = ["Located", "YamlPath", "load_located", "parse_located"]
 
 YamlPath: TypeAlias = tuple[str | int, ...]
 """Keys and indices from the top of a document, e.g. ``("instances", 0, "goal")``."""
@@ -28,7 +28,7 @@ _BOOL = {"true": True, "True": True, "TRUE": True, "false": False, "False": Fals
 _INT = re.compile(r"^[-+]?[0-9]+$")
 _FLOAT = re.compile(r"^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$")
 _PLAIN = {"map", "seq", "str", "int", "float", "bool", "null", "timestamp", "value", "merge"}
-_MAX_NODES = 100_000
+MOST_VALUES = 100_000
 _SPECIAL = re.compile(r"^[-+]?\.(inf|Inf|INF)$|^\.(nan|NaN|NAN)$")
 
 
@@ -55,8 +55,12 @@ class Located:
         return f"{self.file}:{self.line(path)}"
 
 
-def load_located(path: str | Path) -> Located:
+def load_located(path: str | Path, *, most_values: int = MOST_VALUES) -> Located:
     """Read one YAML document.
+
+    Args:
+        path: The file.
+        most_values: A document with more values is refused: aliases could make it endless.
 
     Raises:
         ConfigError: The file cannot be read, is not UTF-8, is not YAML, is empty, holds several documents, a
@@ -70,6 +74,11 @@ def load_located(path: str | Path) -> Located:
     except OSError as error:
         reason = error.strerror or str(error)
         raise ConfigError(shown, expected="a readable YAML file", got=reason, fix="check the path") from error
+    return parse_located(shown, text, most_values=most_values)
+
+
+def parse_located(shown: str, text: str, *, most_values: int = MOST_VALUES) -> Located:
+    """Read one YAML document that has been read from file ``shown``; see `load_located`."""
     try:
         node = yaml.compose(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
@@ -81,7 +90,7 @@ def load_located(path: str | Path) -> Located:
         raise ConfigError(shown, expected="YAML", got=str(error), fix="correct the syntax") from error
     if node is None:
         raise ConfigError(shown, expected="a YAML document", got="an empty file", fix="write the document")
-    reader = _Reader(shown)
+    reader = _Reader(shown, most_values)
     reader.lines[()] = node.start_mark.line + 1
     return Located(file=shown, data=reader.value(node, ()), lines=reader.lines)
 
@@ -93,16 +102,17 @@ def _is_merge(key_node: Any) -> bool:
 class _Reader:
     """Turns nodes into values, noting lines on the way."""
 
-    def __init__(self, file: str) -> None:
+    def __init__(self, file: str, most_values: int) -> None:
         self.file = file
+        self._most = most_values
         self.lines: dict[YamlPath, int] = {}
         self._open: list[int] = []
         self._seen = 0
 
     def value(self, node: Any, path: YamlPath) -> Any:
         self._seen += 1
-        if id(node) in self._open or self._seen > _MAX_NODES:
-            raise self._error(node, "", "no alias of itself and at most 100,000 values", "more", "write it out")
+        if id(node) in self._open or self._seen > self._most:
+            raise self._error(node, "", f"no alias of itself and at most {self._most:,} values", "more", "write it out")
         prefix, _, kind = node.tag.rpartition(":")
         if prefix != "tag:yaml.org,2002" or kind not in _PLAIN:
             raise self._error(node, "", "a plain value", f"tag {node.tag}", "remove the tag")

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay_core.errors import ConfigError, DataError
+from assay_core.located_yaml import load_located
 from assay_core.plan import Plan, PlanEntry, entry_from_json, load_plan, plan_hash, trial_id
 from assay_core.rig import cameras
 
@@ -152,3 +153,34 @@ def test_open_plan_entry_travels_as_json() -> None:
     broken = {**dataclasses.asdict(entry(0)), "seed": "1"}
     with pytest.raises(ConfigError, match="seed"):
         entry_from_json(__import__("json").dumps(broken))
+
+
+def test_a_long_plan_is_read_without_the_yaml_parser_and_says_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = 'a "b" \\ é \u2028 \U0001f600'
+    original = plan(entries=tuple(entry(i, task=text, scene_seed=None if i % 2 else i) for i in range(300)))
+    (tmp_path / "plan.yaml").write_text(original.to_yaml(), encoding="utf-8")
+    monkeypatch.setattr("assay_core.plan.load_located", None)
+    plain = plan(entries=tuple(entry(i, scene_seed=None if i % 2 else i) for i in range(300)))
+    (tmp_path / "plain.yaml").write_text(plain.to_yaml(), encoding="utf-8")
+    assert load_plan(tmp_path / "plain.yaml") == plain
+    monkeypatch.setattr("assay_core.plan.load_located", load_located)
+    assert load_plan(tmp_path) == original
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("epoch: 0", "epoch: -1", r"plan.yaml:\d+: entries\[1\].epoch: expected an integer from 0, got -1"),
+        ("epoch: 0", "epoch: 00x", r"entries\[1\].epoch"),
+        ("  - {index: 1", "# mine\n  - {index: 7", r"entries\[1\].index: expected 1, got 7"),
+    ],
+)
+def test_an_edited_entry_is_named_with_its_line(tmp_path: Path, old: str, new: str, message: str) -> None:
+    lines = plan(entries=tuple(entry(i, epoch=0) for i in range(3))).to_yaml().splitlines(keepends=True)
+    at = next(i for i, line in enumerate(lines) if "{index: 1," in line)
+    lines[at] = lines[at].replace(old, new)
+    (tmp_path / "plan.yaml").write_text("".join(lines))
+    with pytest.raises(DataError, match=message):
+        load_plan(tmp_path)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import typing
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from rcl_interfaces.msg import ParameterDescriptor
@@ -18,7 +19,7 @@ from rclpy.parameter import Parameter
 
 from assay_core.errors import ConfigError, unknown_name
 
-__all__ = ["declare", "markdown_table", "param"]
+__all__ = ["check", "declare", "markdown_table", "param"]
 
 T = TypeVar("T")
 
@@ -91,6 +92,29 @@ def declare(node: Node, cls: type[T]) -> T:
         raw = node.declare_parameter(f.name, default, descriptor).value
         values[f.name] = _checked(node.get_name(), f, hints[f.name], raw)
     return cls(**values)
+
+
+def check(cls: type[T], values: Mapping[str, Any], node: str) -> T:
+    """Return an instance of ``cls`` with given values, by the rules of `declare`, without any node.
+
+    So that a launcher finds before anything starts what the node would refuse.
+
+    Args:
+        cls: Frozen dataclass whose fields come from `param`.
+        values: Parameter values by name; what is left out keeps its default.
+        node: Name of the node, for messages.
+
+    Raises:
+        ConfigError: A value has the wrong type, lies outside its range or is not among its choices, or there is no
+            such parameter.
+    """
+    hints = typing.get_type_hints(cls)
+    fields = {f.name: f for f in dataclasses.fields(cls)}  # type: ignore[arg-type]
+    for name in values:
+        if name not in fields and name != "use_sim_time" and not name.startswith("qos_overrides."):
+            raise unknown_name(f"parameter of {node}", name, fields)
+    given = {name: _checked(node, f, hints[name], values[name]) for name, f in fields.items() if name in values}
+    return cls(**given)
 
 
 def _describe(f: dataclasses.Field[Any]) -> str:

@@ -88,3 +88,13 @@ def test_an_empty_list_of_a_parameter_file_is_no_value(tmp_path: Path) -> None:
             assert params.declare(node, Demo).names == ()
         finally:
             node.destroy_node()
+
+
+def test_values_are_checked_without_a_node_by_the_same_rules() -> None:
+    assert params.check(Demo, {"rate_hz": 30, "limits": [0, 1], "use_sim_time": True}, "demo") == Demo(
+        rate_hz=30.0, limits=(0.0, 1.0)
+    )
+    with pytest.raises(ConfigError, match=r"demo: parameter 'count': expected a number from 0 to 3, got 9"):
+        params.check(Demo, {"count": 9}, "demo")
+    with pytest.raises(ConfigError, match=r"unknown parameter of demo 'rate_hs'.*did you mean rate_hz"):
+        params.check(Demo, {"rate_hs": 9.0}, "demo")
