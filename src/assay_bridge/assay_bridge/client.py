@@ -147,16 +147,20 @@ class GraphClient:
             ConfigError: Another session is open, the plan differs, or the session is sealed.
             DeadlineError: No answer in time.
         """
-        answer = self._benchmark(
+        request = OpenSession.Request(
+            session_id=self.config.session_id,
+            runner_id=self.config.runner_id,
+            directory=directory,
+            plan_hash=plan_hash,
+            resume=resume,
+        )
+        answer = self._services.call_when_ready(
             OpenSession,
-            "open_session",
-            OpenSession.Request(
-                session_id=self.config.session_id,
-                runner_id=self.config.runner_id,
-                directory=directory,
-                plan_hash=plan_hash,
-                resume=resume,
-            ),
+            "benchmark/open_session",
+            request,
+            deadline_s=self.config.service_s,
+            ready_s=self.config.connect_s,
+            node=BENCHMARK,
         )
         self._heart.beating = True
         self._heart.beat()
@@ -364,9 +368,8 @@ class GraphClient:
             instruction: Goal sentence.
 
         Raises:
-            PolicyError: The policy raised or answered nonsense.
-            DeadlineError: No answer in time.
-            RigFault: A stream did not reach the policy, or its server does not answer.
+            PolicyError: The policy raised, answered nonsense, or did not answer in time.
+            RigFault: A stream did not reach the policy, its node is gone, or its server does not answer.
         """
         return self.infer_at(frames.stamps, step, instruction)
 

@@ -7,17 +7,16 @@ by the framework's own command line it opens a session of its own, whose plan gr
 
 from __future__ import annotations
 
-import contextlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from inspect_robots.embodiment import EmbodimentBase
 from inspect_robots.types import OPERATOR_END, Action, Observation, StepResult
 
-from assay_bridge.faults import framework_error, framework_errors
+from assay_bridge.faults import framework_error, framework_errors, trial_errors
 from assay_bridge.link import STAMPS, Link, make_current, scene_json
 from assay_bridge.rig_info import JOINTS, STATE_KEY, build_info
-from assay_core.errors import AssayError, ConfigError
+from assay_core.errors import ConfigError
 from assay_core.rig import cameras as rig_cameras
 
 if TYPE_CHECKING:
@@ -159,7 +158,7 @@ class AssayEmbodiment(EmbodimentBase):
         """
         from assay_msgs.msg import TrialState
 
-        with self._guarded():
+        with trial_errors(self.link):
             client, (entry, attempt, entry_json) = self._next(scene, seed)
             realization = client.start_trial(entry.index, attempt, entry_json)
             self.link.begin(realization, client.trial_id)
@@ -168,7 +167,7 @@ class AssayEmbodiment(EmbodimentBase):
             if self.link.wants_policy:
                 client.reset_policy(scene_json(scene), entry.epoch, entry.seed, realization.instruction)
             client.advance(TrialState.RUNNING)
-        return self._observation(frames)
+            return self._observation(frames)
 
     def step(self, action: Action) -> StepResult:
         """Make one control step.
@@ -181,13 +180,13 @@ class AssayEmbodiment(EmbodimentBase):
             SafetyAbort: The trial was halted for safety.
         """
         client = self._client()
-        with self._guarded():
+        with trial_errors(self.link):
             frames = client.step(np.asarray(action.data, dtype=np.float64).reshape(-1))
-        self.link.steps += 1
-        result = self._result(frames, client)
-        if self._own is not None:
-            self._own.log_step(action, result)
-        return result
+            self.link.steps += 1
+            result = self._result(frames, client)
+            if self._own is not None:
+                self._own.log_step(action, result)
+            return result
 
     def observe_parked(self) -> Observation:
         """Report that the arms move clear of the scene, and return what the cameras see then.
@@ -198,10 +197,9 @@ class AssayEmbodiment(EmbodimentBase):
         from assay_msgs.msg import TrialState
 
         client = self._client()
-        with self._guarded():
+        with trial_errors(self.link):
             client.advance(TrialState.PARKING)
-            frames = client.observe()
-        return self._observation(frames)
+            return self._observation(client.observe())
 
     def close(self) -> None:
         """Finish what is open and leave the graph. Under the session runner this does nothing: the runner owns it.
@@ -245,16 +243,6 @@ class AssayEmbodiment(EmbodimentBase):
                 fix="reset the scene that the plan names, with the seed derived from it",
             )
         return self._client(), (entry, attempt, "")
-
-    @contextlib.contextmanager
-    def _guarded(self) -> Any:
-        try:
-            with framework_errors():
-                yield
-        except BaseException as error:
-            cause = error.__cause__
-            self.link.failure = cause if isinstance(cause, AssayError) else error
-            raise
 
     def _observation(self, frames: FrameSet) -> Observation:
         realization = self.link.realization

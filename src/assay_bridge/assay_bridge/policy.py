@@ -14,10 +14,9 @@ from inspect_robots.policy import PolicyBase, PolicyConfig, PolicyInfo
 from inspect_robots.spaces import ObservationSpace
 from inspect_robots.types import Action, ActionChunk
 
-from assay_bridge.faults import framework_error
+from assay_bridge.faults import trial_errors
 from assay_bridge.link import STAMPS, Link
 from assay_bridge.rig_info import STATE_KEY, RigInfo, action_space
-from assay_core.errors import AssayError
 
 if TYPE_CHECKING:
     from inspect_robots.embodiment import EmbodimentInfo
@@ -74,24 +73,22 @@ class AssayPolicy(PolicyBase):
         """Return the policy node's next actions for exactly this observation.
 
         Raises:
-            PolicyError: The policy raised or answered nonsense; the trial counts as a failure.
-            EmbodimentFault: The node, its server or a stream does not answer; the trial does not count.
+            PolicyError: The policy raised, answered nonsense or did not answer in time; the trial counts as a failure.
+            EmbodimentFault: The node is gone, its server or a stream does not answer, or this package has a defect; the
+                trial does not count.
         """
         link = self._bound()
         if link.client is None or link.realization is None:
             raise ConfigError("policy 'assay': expected a reset of embodiment 'assay' first, got act")
         started = time.perf_counter()
-        try:
+        with trial_errors(link):
             chunk = link.client.infer_at(observation.extra[STAMPS], link.steps, link.realization.instruction)
-        except AssayError as error:
-            link.failure = error
-            raise framework_error(error) from error
-        return ActionChunk(
-            actions=[Action(data=row) for row in chunk.actions],
-            control_hz=chunk.control_hz,
-            inference_latency_s=chunk.latency_s,
-            meta={"chunk_id": chunk.chunk_id, "round_trip_s": time.perf_counter() - started},
-        )
+            return ActionChunk(
+                actions=[Action(data=row) for row in chunk.actions],
+                control_hz=chunk.control_hz,
+                inference_latency_s=chunk.latency_s,
+                meta={"chunk_id": chunk.chunk_id, "round_trip_s": time.perf_counter() - started},
+            )
 
     def _bound(self) -> Link:
         if self._link is None:

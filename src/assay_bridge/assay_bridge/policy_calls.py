@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -16,8 +17,8 @@ import numpy as np
 from assay_bridge.answers import error_for
 from assay_bridge.client_types import ChunkData, ClientConfig
 from assay_bridge.frames import joint_stream
-from assay_bridge.services import Services
-from assay_core.errors import ConfigError, PolicyError
+from assay_bridge.services import Services, Unanswered
+from assay_core.errors import ConfigError, DeadlineError, PolicyError
 from assay_core.rig import ACTION_DIM, ACTION_LABELS, ARMS
 from assay_msgs.msg import ResultCode, StreamStamp
 from assay_msgs.srv import InferPolicy, ResetPolicy
@@ -30,6 +31,9 @@ NODE = "policy"
 
 PRIVILEGED = "world/privileged"
 """Stream that only an oracle reads; it carries the stamp of the joint states."""
+
+AGAIN_S = 0.5
+"""Pause before a busy policy is asked again [s]."""
 
 
 class PolicyCalls:
@@ -59,8 +63,8 @@ class PolicyCalls:
 
         Raises:
             ConfigError: The policy is not known, does not fit the rig, or reads a stream that the rig does not have.
-            PolicyError: The policy failed.
-            RigFault: The policy's node or server does not answer.
+            PolicyError: The policy failed, or did not prepare in time.
+            RigFault: The policy's node is gone, its server does not answer, or it hangs since an earlier trial.
         """
         request = ResetPolicy.Request(
             session_id=self._config.session_id,
@@ -73,7 +77,13 @@ class PolicyCalls:
             scene_json=json.dumps(scene, sort_keys=True),
             action_labels=list(ACTION_LABELS),
         )
-        answer = self._services.call(ResetPolicy, "policy/reset", request, deadline_s=self._config.reset_s, node=NODE)
+        answer = self._ask(ResetPolicy, "policy/reset", request, self._config.reset_s)
+        end = time.monotonic() + self._config.reset_s
+        while answer.code == ResultCode.BUSY and time.monotonic() < end:
+            # It is still at an inference that was given up in an earlier trial, which must not spoil this one.
+            self._services.pause(AGAIN_S)
+            answer = self._ask(ResetPolicy, "policy/reset", request, self._config.reset_s)
+        _must_be_ok("policy/reset", answer)
         unknown = sorted(set(answer.streams) - self._served)
         if unknown:
             raise ConfigError(
@@ -102,9 +112,8 @@ class PolicyCalls:
             republish: Has the world publish the frame set again, tried once when a sample did not reach the policy.
 
         Raises:
-            PolicyError: The policy raised or answered nonsense.
-            DeadlineError: No answer in time.
-            RigFault: A sample did not reach the policy, or its server does not answer.
+            PolicyError: The policy raised, answered nonsense, or did not answer in time.
+            RigFault: A sample did not reach the policy, its node is gone, or its server does not answer.
         """
         joints_ns = stamps[joint_stream(ARMS[0])]
         request = InferPolicy.Request(
@@ -115,17 +124,35 @@ class PolicyCalls:
             instruction=instruction,
             deadline_s=self._config.infer_s,
         )
-        answer = self._ask(request)
+        answer = self._ask(InferPolicy, "policy/infer", request, self._config.infer_s)
         if answer.code == ResultCode.STREAM_MISSING and republish is not None:
             republish()
-            answer = self._ask(request)
-        error = error_for("policy/infer", answer.code, answer.message)
-        if error is not None:
-            raise error
+            answer = self._ask(InferPolicy, "policy/infer", request, self._config.infer_s)
+        _must_be_ok("policy/infer", answer)
         return _chunk(answer.chunk)
 
-    def _ask(self, request: InferPolicy.Request) -> Any:
-        return self._services.ask(InferPolicy, "policy/infer", request, deadline_s=self._config.infer_s, node=NODE)
+    def _ask(self, kind: Any, name: str, request: Any, deadline_s: float) -> Any:
+        """Return the node's answer; a node that lives and gives none has failed (docs/decisions/0006)."""
+        try:
+            return self._services.ask(kind, name, request, deadline_s=deadline_s, node=NODE)
+        except Unanswered as error:
+            if self._services.alive(NODE):
+                raise PolicyError(str(error)) from error
+            raise
+
+
+def _must_be_ok(name: str, answer: Any) -> None:
+    """Raise what an answer means.
+
+    Raises:
+        PolicyError: The policy failed, or did not answer its node in time.
+        AssayError: Something else is wrong; see `answers.error_for`.
+    """
+    error = error_for(name, answer.code, answer.message)
+    if isinstance(error, DeadlineError):
+        raise PolicyError(str(error))
+    if error is not None:
+        raise error
 
 
 def _chunk(chunk: Any) -> ChunkData:

@@ -10,12 +10,25 @@ from lifecycle_msgs.srv import GetState
 from assay_bridge.answers import error_for
 from assay_bridge.motion import nodes_on_graph
 from assay_bridge.spinner import Gate, Spinner
-from assay_core.errors import RigFault
+from assay_core.errors import DeadlineError, RigFault
+from assay_msgs.msg import ResultCode
 
-__all__ = ["Services"]
+__all__ = ["Services", "Unanswered"]
 
 LIFECYCLE_S = 1.0
 """Longest wait for a node's lifecycle state when something else went wrong [s]."""
+
+LEASE_S = 12.0
+"""A dead process has left the graph after this [s]: the lease of config/fastdds.xml, and a margin."""
+
+NOT_READY_S = 0.1
+"""Pause before a node is asked again that is not active yet [s]."""
+
+_STATE = "lifecycle state"
+
+
+class Unanswered(DeadlineError):
+    """A node that is on the graph did not answer a call in time."""
 
 
 class Services:
@@ -51,10 +64,29 @@ class Services:
             node: Name of the node that serves it, for the error.
 
         Raises:
-            DeadlineError: No server or no answer in time; says what is known about the node.
+            DeadlineError: No server in time; says what is known about the node.
+            Unanswered: There is a server, and it did not answer in time.
             AssayError: The answer's code is not OK (see `answers.error_for`).
         """
         answer = self.ask(kind, name, request, deadline_s=deadline_s, node=node)
+        error = error_for(name, answer.code, answer.message)
+        if error is not None:
+            raise error
+        return answer
+
+    def call_when_ready(
+        self, kind: Any, name: str, request: Any, *, deadline_s: float, ready_s: float, node: str
+    ) -> Any:
+        """Return the answer of a call to a node that may not be active yet, as in a graph that was just started.
+
+        Args as for `call`, and ready_s: how long the node may refuse because it is not active [s].
+        """
+        end = time.monotonic() + ready_s
+        while True:
+            answer = self.ask(kind, name, request, deadline_s=deadline_s, node=node)
+            if answer.code != ResultCode.NOT_READY or time.monotonic() >= end:
+                break
+            self.pause(NOT_READY_S)
         error = error_for(name, answer.code, answer.message)
         if error is not None:
             raise error
@@ -76,15 +108,44 @@ class Services:
                 )
             with self._spinner.guard:
                 future = client.call_async(request)
-            self._spinner.wait(
-                future.done,
-                end - time.monotonic(),
-                lambda: f"{name}: no answer within {deadline_s:g} s ({self._known(node)})",
-            )
+            try:
+                self._spinner.wait(
+                    future.done,
+                    end - time.monotonic(),
+                    lambda: f"{name}: no answer within {deadline_s:g} s ({self._known(node)})",
+                )
+            except DeadlineError as error:
+                raise Unanswered(str(error)) from None
             return future.result()
         finally:
             if future is not None and not future.done():
                 client.remove_pending_request(future)
+            self._gate.open = was_open
+
+    def pause(self, seconds: float) -> None:
+        """Let time pass [s], with everything that a wait looks at."""
+        self._spinner.pause(time.monotonic() + seconds)
+
+    def alive(self, node: str) -> bool:
+        """Return whether the process of a node lives although it does not answer; takes up to `LEASE_S`.
+
+        A process that died without a word stays on the graph for the lease of DDS discovery. A live one shows by its
+        lifecycle service, or, when all of it hangs, by outlasting the lease.
+
+        Raises:
+            RigFault: The process is known to be dead.
+        """
+        was_open, self._gate.open = self._gate.open, True
+        try:
+            if self._lifecycle(node).startswith(_STATE):
+                return True
+            end = time.monotonic() + LEASE_S
+            while node in self._spinner.node.get_node_names():
+                if time.monotonic() > end:
+                    return True
+                self._spinner.once()
+            return False
+        finally:
             self._gate.open = was_open
 
     def _known(self, node: str) -> str:
@@ -109,7 +170,7 @@ class Services:
                 if time.monotonic() > end:
                     return f"does not answer {name}: it hangs or is overloaded"
                 self._spinner.once()
-            return f"lifecycle state {future.result().current_state.label}"
+            return f"{_STATE} {future.result().current_state.label}"
         except RigFault as error:
             return str(error)
         finally:

@@ -253,6 +253,7 @@ class FakePolicy:
         self.reset_code = (ResultCode.OK, "")
         self.infer_code = (ResultCode.OK, "")
         self.infer_once: tuple[int, str] | None = None
+        self.reset_once: tuple[int, str] | None = None
         self.silent = False
         self.resets: list[Any] = []
         self.inferences: list[Any] = []
@@ -263,6 +264,8 @@ class FakePolicy:
     def _reset(self, request: Any, response: Any) -> Any:
         self.resets.append(request)
         response.code, response.message = self.reset_code
+        if self.reset_once is not None:
+            (response.code, response.message), self.reset_once = self.reset_once, None
         response.policy_label, response.streams = "fake", self.streams
         return response
 

@@ -280,7 +280,8 @@ def test_waiting_for_a_verdict_says_who_is_waited_for(make_rig):
     [
         (ResultCode.POLICY_FAILED, PolicyError),
         (ResultCode.POLICY_UNREACHABLE, RigFault),
-        (ResultCode.DEADLINE_EXCEEDED, DeadlineError),
+        (ResultCode.DEADLINE_EXCEEDED, PolicyError),
+        (ResultCode.BUSY, RigFault),
         (ResultCode.STREAM_MISSING, RigFault),
     ],
 )
@@ -316,12 +317,40 @@ def test_a_malformed_chunk_is_the_policys_fault(make_rig, rows, actions, got):
         client.infer(frames, 0, "reach")
 
 
-def test_a_hung_policy_is_named(make_rig):
+def test_a_policy_that_hangs_has_failed_and_is_named(make_rig, monkeypatch):
+    monkeypatch.setattr("assay_bridge.services.LEASE_S", 0.3)
     fakes, client = make_rig(infer_s=0.5)
     frames = started(client)
     fakes.policy.silent = True
-    with pytest.raises(DeadlineError, match=r"policy/infer: no answer within 0.5 s \(policy node: on the graph"):
+    with pytest.raises(PolicyError, match=r"policy/infer: no answer within 0.5 s \(policy node: on the graph"):
         client.infer(frames, 0, "reach")
+
+
+def test_a_policy_whose_process_died_is_the_rigs_fault(make_rig):
+    fakes, client = make_rig(infer_s=0.5)
+    frames = started(client)
+    fakes.remove(fakes.policy.node)
+    with pytest.raises(RigFault, match="policy node: not on the graph"):
+        client.infer(frames, 0, "reach")
+    assert not client._services.alive("policy")
+
+
+def test_a_policy_known_to_be_dead_is_not_waited_for(make_rig):
+    dead = []
+    fakes, client = make_rig(infer_s=600.0, liveness=lambda: dead[0] if dead else None)
+    frames = started(client)
+    fakes.policy.silent = True
+    dead.append("policy (pid 7) was killed by SIGKILL")
+    with pytest.raises(RigFault, match="killed by SIGKILL"):
+        client.infer(frames, 0, "reach")
+
+
+def test_a_policy_busy_with_an_earlier_trial_is_waited_for(make_rig):
+    fakes, client = make_rig(reset_s=20.0)
+    client.start_trial(0, 0)
+    fakes.policy.reset_once = (ResultCode.BUSY, "hangs: inference of trial 000000-0")
+    client.reset_policy({"id": "x"}, 0, 7, "reach")
+    assert len(fakes.policy.resets) == 2
 
 
 def test_a_policy_that_reads_what_the_rig_lacks_is_refused(make_rig):

@@ -16,6 +16,7 @@ from inspect_robots.types import Action
 
 from assay_bridge.embodiment import AssayEmbodiment
 from assay_bridge.policy import AssayPolicy
+from assay_core.errors import RigFault
 from assay_core.plan import PlanEntry
 from assay_core.rig import ACTION_LABELS, cameras
 
@@ -175,13 +176,37 @@ def test_a_policy_that_cannot_be_reset_ends_the_trial_the_right_way(make_rig, co
     assert fakes.benchmark.of("advance_trial") == [], "nothing may move before the policy is ready"
 
 
-@pytest.mark.parametrize(("code", "kind"), [(301, PolicyError), (302, EmbodimentFault), (4, EmbodimentFault)])
+@pytest.mark.parametrize(("code", "kind"), [(301, PolicyError), (302, EmbodimentFault), (4, PolicyError)])
 def test_a_policy_that_fails_ends_the_trial_the_right_way(make_rig, code, kind):
     fakes, _, embodiment, policy = attached(make_rig)
     observation = embodiment.reset(SCENE, seed=7)
     fakes.policy.infer_code = (code, "because")
     with pytest.raises(kind, match="policy/infer: because"):
         policy.act(observation)
+
+
+def test_a_defect_of_the_bridge_is_no_failure_of_the_policy(make_rig, monkeypatch):
+    from assay_bridge.sink import AssaySink
+    from assay_bridge.trial_runner import Ending, run_motion
+
+    _, client, embodiment, policy = attached(make_rig)
+
+    def broken(*_args):
+        raise AttributeError("no such field")
+
+    monkeypatch.setattr(client.policy, "infer", broken)
+    motion = run_motion(policy, embodiment, SCENE, epoch=2, seed=7, max_steps=20, sink=AssaySink())
+    assert motion.ending is Ending.RIG_FAULT, "the policy would be blamed for it"
+    assert "AttributeError at test_embodiment.py:" in str(motion.error)
+    assert isinstance(embodiment.link.failure, RigFault)
+
+
+def test_a_defect_in_a_step_is_a_rig_fault_in_words(make_rig, monkeypatch):
+    _, client, embodiment, _ = attached(make_rig)
+    embodiment.reset(SCENE, seed=7)
+    monkeypatch.setattr(client.motion, "step", lambda _action: 1 / 0)
+    with pytest.raises(EmbodimentFault, match="bridge: expected no defect, got ZeroDivisionError at"):
+        embodiment.step(Action(data=np.zeros(14)))
 
 
 def test_the_policy_needs_this_embodiment():
