@@ -78,9 +78,11 @@ class PolicyCalls:
             action_labels=list(ACTION_LABELS),
         )
         answer = self._ask(ResetPolicy, "policy/reset", request, self._config.reset_s)
-        end = time.monotonic() + self._config.reset_s
-        while answer.code == ResultCode.BUSY and time.monotonic() < end:
-            # It is still at an inference that was given up in an earlier trial, which must not spoil this one.
+        # Busy: still at an inference that was given up in an earlier trial, which must not spoil this one. Not ready: the
+        # graph was started a moment ago.
+        patience_s = {ResultCode.BUSY: self._config.reset_s, ResultCode.NOT_READY: self._config.connect_s}
+        begun = time.monotonic()
+        while time.monotonic() < begun + patience_s.get(answer.code, 0.0):
             self._services.pause(AGAIN_S)
             answer = self._ask(ResetPolicy, "policy/reset", request, self._config.reset_s)
         _must_be_ok("policy/reset", answer)

@@ -164,6 +164,8 @@ class FakeBenchmark:
         self.calls: list[tuple[str, Any]] = []
         self.codes: dict[str, tuple[int, str]] = {}
         """Answers other than OK, by service."""
+        self.once: set[str] = set()
+        """Services whose answer in ``codes`` is given once."""
         self.silent: set[str] = set()
         self.verdict: int | None = Verdict.OUTCOME_SUCCESS
         self.end_in_arrange: int | None = None
@@ -187,6 +189,8 @@ class FakeBenchmark:
             if name in self.silent:
                 raise SystemExit
             response.code, response.message = self.codes.get(name, (ResultCode.OK, ""))
+            if name in self.once:
+                self.codes.pop(name, None)
             return handler(request, response) if response.code == ResultCode.OK else response
 
         return serve

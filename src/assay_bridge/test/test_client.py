@@ -183,6 +183,20 @@ def test_a_second_runner_is_told_who_holds_the_rig(make_rig):
         client.open_session("/tmp/x", "0" * 64, resume=False)
 
 
+def test_a_graph_that_is_just_starting_is_waited_for(make_rig):
+    fakes, client = make_rig()
+    fakes.benchmark.codes["open_session"] = (ResultCode.NOT_READY, "benchmark node: not active")
+    fakes.benchmark.once.add("open_session")
+    assert client.open_session("/tmp/x", "0" * 64, resume=False).next_plan_index == 3
+
+
+def test_a_node_that_nobody_activates_is_named(make_rig):
+    fakes, client = make_rig(connect_s=0.5)
+    fakes.benchmark.codes["open_session"] = (ResultCode.NOT_READY, "benchmark node: not active. fix: activate it")
+    with pytest.raises(RigFault, match=r"benchmark node: not active. fix: activate it \[NOT_READY\]"):
+        client.open_session("/tmp/x", "0" * 64, resume=False)
+
+
 def test_a_silent_service_names_its_node(make_rig):
     fakes, client = make_rig(service_s=0.5)
     fakes.benchmark.silent.add("start_trial")
