@@ -6,21 +6,20 @@ here, named with its near matches, and nothing is created until all of it has pa
 
 from __future__ import annotations
 
-import platform
 import re
 import secrets
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay_benchmarks import catalog
+from assay_bridge.software import software_versions
 from assay_core import rig
 from assay_core.errors import ConfigError, unknown_name
 from assay_core.plan import PLAN_SCHEMA_VERSION, Plan, PlanEntry
+from assay_core.policy_args import parse_policy_args
 from assay_core.seeds import trial_seed
 
 if TYPE_CHECKING:
@@ -54,7 +53,8 @@ POLICIES: tuple[str, ...] = ("scripted", "random", "noop")
 INSPECT_PREFIX = "inspect:"
 MAX_SEED = 2**63 - 1
 MAX_EPOCHS = 100_000
-MAX_ENTRIES = 100_000
+MAX_ENTRIES = 20_000
+"""Trials of one plan; the benchmark node reads them within a tenth of the time that the runner waits."""
 
 
 @dataclass(frozen=True)
@@ -109,9 +109,11 @@ def make_plan(options: EvalOptions, *, session_id: str | None = None, created: d
     check_policy(options.policy)
     cameras = rig.cameras(options.cameras, options.camera_width, options.camera_height)
     selected = resolve_tasks(options.tasks)
+    policy = _framework_policy(options)
     for task, _ in selected:
-        check_rig(task, options)
+        check_rig(task, options, policy)
     entries = _entries(selected, options)
+    _check_people(options)
     operators, graders = OPERATORS[options.operator]
     when = created or datetime.now(timezone.utc)
     return Plan(
@@ -192,8 +194,13 @@ def check_policy(name: str) -> None:
         raise unknown_name("policy", name, known)
 
 
-def check_rig(task: Task, options: EvalOptions) -> None:
+def check_rig(task: Task, options: EvalOptions, policy: Any) -> None:
     """Check by the framework's own rules that rig, policy and task fit together.
+
+    Args:
+        task: A task of the plan.
+        options: What the user asks for.
+        policy: A policy of the framework.
 
     Raises:
         ConfigError: They do not; lists every mismatch.
@@ -201,7 +208,6 @@ def check_rig(task: Task, options: EvalOptions) -> None:
     from inspect_robots.compat import check_compatibility
 
     from assay_bridge.embodiment import AssayEmbodiment
-    from assay_bridge.policy import AssayPolicy
 
     embodiment = AssayEmbodiment(
         cameras=options.cameras,
@@ -210,10 +216,6 @@ def check_rig(task: Task, options: EvalOptions) -> None:
         control_hz=options.control_hz,
         mode=options.mode,
     )
-    policy: Any = AssayPolicy()
-    if options.policy.startswith(INSPECT_PREFIX) and not options.launch.get("policy_args"):
-        # With arguments it may be large; the policy node checks the same when it builds it.
-        policy = _registered_policy(options.policy)
     bind = getattr(policy, "bind", None)
     if callable(bind):
         bind(embodiment.info)
@@ -227,18 +229,51 @@ def check_rig(task: Task, options: EvalOptions) -> None:
         )
 
 
-def _registered_policy(name: str) -> Any:
+def _framework_policy(options: EvalOptions) -> Any:
+    """Return what stands for the policy in the framework's checks: itself where it is registered there.
+
+    Raises:
+        ConfigError: It cannot be built with its arguments, or takes none.
+    """
+    from assay_bridge.policy import AssayPolicy
+
+    text = options.launch.get("policy_args", "")
+    arguments = parse_policy_args(text)
+    if not options.policy.startswith(INSPECT_PREFIX):
+        if arguments:
+            raise ConfigError(
+                f"policy '{options.policy}'", expected="no arguments", got=repr(text), fix="leave policy_args out"
+            )
+        return AssayPolicy()
     from inspect_robots.registry import resolve
 
     try:
-        return resolve("policy", name[len(INSPECT_PREFIX) :])
+        return resolve("policy", options.policy[len(INSPECT_PREFIX) :], **arguments)
     except Exception as error:
         raise ConfigError(
-            f"policy '{name}'",
-            expected="a policy that can be built without arguments",
+            f"policy '{options.policy}'",
+            expected=f"a policy that can be built with policy_args {text!r}",
             got=f"{type(error).__name__}: {error}",
-            fix="install what it needs, or register a factory that needs no arguments",
+            fix="correct policy_args:='key=value ...', or install what the policy needs",
         ) from error
+
+
+def _check_people(options: EvalOptions) -> None:
+    """Check that somebody may answer where nobody does it automatically.
+
+    Raises:
+        ConfigError: Nobody may, so that the first trial would wait for ever.
+    """
+    if options.operator != "none":
+        return
+    for option, names, what in (
+        ("--operator-id", options.operators, "who answers ready"),
+        ("--grader", options.graders, "whose verdicts count"),
+    ):
+        if not names:
+            raise ConfigError(
+                "--operator none", expected=f"at least one {option} ID: {what}", got="none", fix=f"add {option} ID"
+            )
 
 
 def new_session_id(options: EvalOptions, when: datetime) -> str:
@@ -246,40 +281,6 @@ def new_session_id(options: EvalOptions, when: datetime) -> str:
     first = re.sub(r"[^A-Za-z0-9]+", "-", options.tasks[0] if options.tasks else "").strip("-")[:40]
     policy = re.sub(r"[^A-Za-z0-9]+", "-", options.policy).strip("-")[:20]
     return f"{when:%Y%m%d-%H%M%S}-{first}-{policy}-{secrets.token_hex(2)}"
-
-
-def software_versions() -> dict[str, str]:
-    """Return the versions of what produces a session, by name."""
-    found = {"python": platform.python_version()}
-    for name in ("inspect-robots", "numpy"):
-        found[name] = version(name)
-    try:
-        found["assay"] = version("assay_bridge")
-    except PackageNotFoundError:
-        found["assay"] = "unknown"
-    commit = _git_commit()
-    if commit:
-        found["git_commit"] = commit
-    return found
-
-
-def _git_commit() -> str | None:
-    """Return HEAD of the working directory's repository, with ``-dirty`` when it has changes, as the framework does."""
-    head = _git("rev-parse", "HEAD")
-    if not head:
-        return None
-    changes = _git("status", "--porcelain", "--untracked-files=normal")
-    if changes is None:
-        return None
-    return f"{head}-dirty" if changes else head
-
-
-def _git(*arguments: str) -> str | None:
-    try:
-        done = subprocess.run(["git", *arguments], capture_output=True, text=True, timeout=2.0, check=False)
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout.strip() if done.returncode == 0 else None
 
 
 def _check_numbers(options: EvalOptions) -> None:

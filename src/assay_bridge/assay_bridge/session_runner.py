@@ -39,6 +39,7 @@ class RunnerParams:
 
     task: str = param("", "Tasks, suites or instances to run, separated by commas or spaces; not used on resume")
     policy: str = param("scripted", "Policy that the policy node runs")
+    policy_args: str = param("", "Arguments of an inspect:NAME policy: key=value, separated by spaces")
     backend: str = param("mock", "Back end of the graph")
     operator: str = param("auto", "Kind of operator", choices=("auto", "none"))
     operators: tuple[str, ...] = param((), "Further ids that may answer ready, skip and abort")
@@ -98,6 +99,7 @@ def make_job(params: RunnerParams) -> Job:
             control_hz=params.control_hz,
             mode=params.mode,
             max_repeats=params.max_repeats,
+            launch={"policy_args": params.policy_args} if params.policy_args else {},
         )
     )
     directory = session_directory(directory, plan.session_id)

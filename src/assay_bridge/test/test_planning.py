@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from inspect_robots.scene import Scene
 from inspect_robots.task import Task
 
 from assay_bridge.planning import EvalOptions, make_plan, policy_names
+from assay_bridge.software import software_versions
 from assay_core.errors import ConfigError
 from assay_core.plan import load_plan
 
@@ -93,7 +96,23 @@ BAD = {
     "cameras": (("kitchenbench",), {"cameras": 4}, r"cameras: expected 0 to 3, got 4"),
     "camera size": (("kitchenbench",), {"camera_width": 4}, r"camera size: expected 16x16"),
     "mode": (("kitchenbench",), {"mode": "fast"}, r"unknown mode 'fast'"),
-    "too many": (("kitchenbench",), {"epochs": 100_000}, r"plan: expected up to 100000 trials, got 5000000"),
+    "nobody answers": (
+        ("kitchenbench",),
+        {"operator": "none"},
+        r"--operator none: expected at least one --operator-id ID: who answers ready, got none. fix: add --operator-id",
+    ),
+    "nobody judges": (
+        ("kitchenbench",),
+        {"operator": "none", "operators": ("anna",)},
+        r"--operator none: expected at least one --grader ID: whose verdicts count, got none. fix: add --grader ID",
+    ),
+    "arguments of a policy without": (
+        ("kitchenbench",),
+        {"launch": {"policy_args": "rows=5"}},
+        r"policy 'scripted': expected no arguments, got 'rows=5'",
+    ),
+    "malformed arguments": (("kitchenbench",), {"launch": {"policy_args": "rows"}}, r"policy_args: expected key=value"),
+    "too many": (("kitchenbench",), {"epochs": 100_000}, r"plan: expected up to 20000 trials, got 5000000"),
 }
 
 
@@ -146,3 +165,46 @@ def test_a_horizon_in_seconds_becomes_steps_at_the_rig_s_rate(monkeypatch: pytes
     )
     assert plan_of("by-seconds", control_hz=10.0).entries[0].max_steps == 21
     assert plan_of("by-seconds", control_hz=10.0).entries[0].scene_seed is None
+
+
+def test_a_policy_is_checked_with_its_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[dict[str, Any]] = []
+
+    def choosy(*, dim: int, name: str) -> Any:
+        made.append({"dim": dim, "name": name})
+        policy = registry.resolve("policy", "assay")
+        if dim != 14:
+            raise ValueError(f"dim {dim} is not 14")
+        return policy
+
+    monkeypatch.setitem(registry._FACTORIES["policy"], "choosy", choosy)
+    plan = plan_of("kitchenbench", policy="inspect:choosy", launch={"policy_args": "dim=14 name='a b'"})
+    assert plan.launch == {"policy_args": "dim=14 name='a b'"}
+    assert made == [{"dim": 14, "name": "a b"}], "a policy may be large: it is built once, whatever the number of tasks"
+    with pytest.raises(ConfigError, match=r"policy 'inspect:choosy': expected a policy .*dim=3.* ValueError: dim 3"):
+        plan_of("kitchenbench/stack", policy="inspect:choosy", launch={"policy_args": "dim=3 name=x"})
+    with pytest.raises(ConfigError, match=r"TypeError.*dim.* fix: correct policy_args"):
+        plan_of("kitchenbench/stack", policy="inspect:choosy")
+
+
+def test_people_that_a_user_names_are_in_the_plan() -> None:
+    plan = plan_of("kitchenbench/stack", operator="none", operators=("anna",), graders=("ben", "anna"))
+    assert (plan.operators, plan.graders) == (("anna",), ("checker", "ben", "anna"))
+
+
+def test_the_recorded_commit_is_not_that_of_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def git(*words: str) -> None:
+        identity = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
+        subprocess.run(["git", *identity, *words], cwd=tmp_path, check=True, capture_output=True)
+
+    here = software_versions()
+    git("init")
+    git("commit", "--allow-empty", "-m", "a stranger's")
+    monkeypatch.chdir(tmp_path)
+    assert software_versions().get("git_commit") == here.get("git_commit")
+    monkeypatch.setenv("ASSAY_ROOT", str(tmp_path))
+    assert "git_commit" not in software_versions(), "a directory without the sources is no checkout of ours"
+    (tmp_path / "src" / "assay_bridge").mkdir(parents=True)
+    assert len(software_versions()["git_commit"]) == 40

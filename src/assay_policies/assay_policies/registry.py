@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import yaml
-
 from assay_core.errors import ConfigError, unknown_name
+from assay_core.policy_args import parse_policy_args
 from assay_core.rig import Camera
 from assay_policies.api import Policy
 from assay_policies.builtin import NoopPolicy, RandomPolicy, ScriptedPolicy
 
-__all__ = ["INSPECT_PREFIX", "PolicySettings", "check_name", "make_policy", "parse_args", "policy_names"]
+__all__ = ["INSPECT_PREFIX", "PolicySettings", "check_name", "make_policy", "policy_names"]
 
 INSPECT_PREFIX = "inspect:"
 
@@ -95,31 +93,8 @@ def make_policy(settings: PolicySettings) -> Policy:
 
     return InspectPolicy(
         settings.name.removeprefix(INSPECT_PREFIX),
-        parse_args(settings.args),
+        parse_policy_args(settings.args),
         cameras=settings.cameras,
         control_hz=settings.control_hz,
         mode=settings.mode,
     )
-
-
-def parse_args(text: str) -> dict[str, object]:
-    """Return ``key=value`` pairs separated by spaces; values are numbers, true, false, null or text, as in YAML.
-
-    Raises:
-        ConfigError: A part is not ``key=value``.
-    """
-    pairs: dict[str, object] = {}
-    try:
-        parts = shlex.split(text)
-    except ValueError as error:
-        raise ConfigError("policy_args", expected="key=value pairs", got=repr(text), fix=f"{error}") from error
-    for part in parts:
-        key, sign, value = part.partition("=")
-        if not sign or not key.isidentifier():
-            raise ConfigError("policy_args", expected="key=value", got=repr(part), fix="e.g. policy_args:='horizon=5'")
-        try:
-            parsed = yaml.safe_load(value)
-        except yaml.YAMLError:
-            parsed = value
-        pairs[key] = parsed if isinstance(parsed, (bool, int, float, str)) or parsed is None else value
-    return pairs

@@ -12,11 +12,12 @@ from inspect_robots.spaces import ActionSemantics, Box, CameraSpec, ObservationS
 from inspect_robots.types import Action, ActionChunk
 
 from assay_core.errors import ConfigError, PolicyError, RigFault
+from assay_core.policy_args import parse_policy_args
 from assay_core.rig import action_high, action_low, cameras
 from assay_policies.api import ChunkOut, Inputs, Oracle, Trial, checked
 from assay_policies.builtin import NoopPolicy, RandomPolicy, ScriptedPolicy, straight_line
 from assay_policies.inspect_policy import InspectPolicy
-from assay_policies.registry import PolicySettings, check_name, make_policy, parse_args, policy_names
+from assay_policies.registry import PolicySettings, check_name, make_policy, policy_names
 
 
 def trial(seed=7, **change):
@@ -155,7 +156,7 @@ def test_unknown_names_get_near_matches():
 
 def test_arguments_are_read_as_yaml_values():
     text = "rows=5 rate=0.5 url=http://10.0.0.5:8202/act flag=true name='two words' nothing=null"
-    assert parse_args(text) == {
+    assert parse_policy_args(text) == {
         "rows": 5,
         "rate": 0.5,
         "url": "http://10.0.0.5:8202/act",
@@ -164,7 +165,7 @@ def test_arguments_are_read_as_yaml_values():
         "nothing": None,
     }
     with pytest.raises(ConfigError, match="expected key=value, got 'rows'"):
-        parse_args("rows")
+        parse_policy_args("rows")
     with pytest.raises(ConfigError, match="policy 'noop': expected no arguments"):
         make_policy(PolicySettings("noop", args="rows=5"))
 
