@@ -124,8 +124,8 @@ class Parser(argparse.ArgumentParser):
         )
 
     def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
-        """Parse, and name an option that does not exist with its near matches."""
-        parsed, rest = self.parse_known_args(args, namespace)
+        """Parse words and options in any order, and name an option that does not exist with its near matches."""
+        parsed, rest = self.parse_known_intermixed_args(args, namespace)
         if rest:
             options = [name for action in self._actions for name in action.option_strings if name.startswith("--")]
             strange = next((text for text in rest if text.startswith("-")), rest[0])

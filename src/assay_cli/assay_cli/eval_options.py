@@ -21,6 +21,9 @@ _MAX_EPOCHS = 100_000
 _SIZE = re.compile(r"(\d{1,5})x(\d{1,5})\Z")
 _SETTING = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
+MAX_NOISE = 100.0
+"""Largest sensor noise [grey levels], as the world's own parameter has it."""
+
 _OWN_OPTIONS = {
     "backend": "--backend",
     "camera_height": "--camera-size",
@@ -64,8 +67,14 @@ def parse_eval(argv: Sequence[str]) -> tuple[EvalOptions, RunOptions]:
         "operator": asked.operator,
         "seed": whole_number("--seed", asked.seed, 0, _MAX_SEED),
         "cameras": whole_number("--cameras", asked.cameras, 0, 3),
-        "max_repeats": whole_number("--max-repeats", asked.max_repeats, 0, 100),
+        "operators": (*asked.operator_id, *_ids("operators", settings)),
+        "graders": (*asked.grader, *_ids("graders", settings)),
     }
+    repeats = settings.pop("max_repeats", None)
+    if repeats is not None and asked.max_repeats is not None:
+        raise ConfigError("max_repeats", expected="--max-repeats or max_repeats:=", got="both", fix="remove one")
+    if repeats is not None or asked.max_repeats is not None:
+        values["max_repeats"] = whole_number("--max-repeats", repeats or asked.max_repeats or "", 0, 100)
     if asked.epochs is not None:
         values["epochs"] = whole_number("--epochs", asked.epochs, 1, _MAX_EPOCHS)
     size = _SIZE.match(asked.camera_size)
@@ -75,7 +84,7 @@ def parse_eval(argv: Sequence[str]) -> tuple[EvalOptions, RunOptions]:
         )
     values["camera_width"], values["camera_height"] = int(size[1]), int(size[2])
     if asked.noise is not None:
-        settings["noise"] = repr(number("--noise", asked.noise, 0.0, 255.0))
+        settings["noise"] = repr(number("--noise", asked.noise, 0.0, MAX_NOISE))
     if "control_hz" in settings:
         values["control_hz"] = number("control_hz", settings.pop("control_hz"), 0.1, 1000.0)
     if "mode" in settings:
@@ -105,11 +114,25 @@ def _parser() -> Parser:
     parser.add_argument("--backend", default="mock", metavar="B", help="what is underneath (default mock)")
     parser.add_argument("--operator", default="auto", metavar="O", help="who arranges and judges (default auto)")
     parser.add_argument("--epochs", metavar="N", help="realizations per instance (default: the task's)")
+    parser.add_argument(
+        "--operator-id",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="who may answer ready, skip and abort; may be repeated; needed with --operator none",
+    )
+    parser.add_argument(
+        "--grader",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="whose verdicts count; may be repeated; needed with --operator none",
+    )
     parser.add_argument("--seed", default="0", metavar="N", help="evaluation seed, 0 or more (default 0)")
     parser.add_argument("--cameras", default="3", metavar="N", help="number of cameras, 0 to 3 (default 3)")
     parser.add_argument("--camera-size", default="640x360", metavar="WxH", help="pixels (default 640x360)")
-    parser.add_argument("--noise", metavar="X", help="sigma of the cameras' noise, 0 to 255 (default 0)")
-    parser.add_argument("--max-repeats", default="2", metavar="N", help="repeats of a trial that does not count")
+    parser.add_argument("--noise", metavar="X", help="sigma of the cameras' noise, 0 to 100 (default 0)")
+    parser.add_argument("--max-repeats", metavar="N", help="repeats of a trial that does not count (default 2)")
     parser.add_argument("--session", metavar="DIR", help="session directory, must not exist (default sessions/...)")
     parser.add_argument("--attach", action="store_true", help="use the graph that runs in this ROS domain")
     parser.add_argument("--json", action="store_true", help="print the summary as one JSON object")
@@ -117,6 +140,28 @@ def _parser() -> Parser:
         "--set", action="append", default=[], metavar="KEY:=VALUE", help="a further launch argument; may be repeated"
     )
     return parser
+
+
+def _ids(name: str, settings: dict[str, str]) -> tuple[str, ...]:
+    """Take a list of ids such as ``[anna, ben]`` out of the further launch arguments; the runner keeps it in the plan.
+
+    Raises:
+        ConfigError: It is no list of ids.
+    """
+    text = settings.pop(name, "[]")
+
+    import yaml
+
+    try:
+        found = yaml.safe_load(text)
+    except yaml.YAMLError:
+        found = None
+    if not isinstance(found, list) or not all(isinstance(each, str) and each.strip() for each in found):
+        option = "--grader" if name == "graders" else "--operator-id"
+        raise ConfigError(
+            name, expected="a list of ids, e.g. [anna, ben]", got=repr(text), fix=f"correct it, or use {option} ID"
+        )
+    return tuple(found)
 
 
 def _settings(texts: Sequence[str]) -> dict[str, str]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from assay_cli.__main__ import VERBS, main
-from assay_cli.eval_options import parse_eval
+from assay_cli.eval_options import MAX_NOISE, parse_eval
 from assay_core.errors import ConfigError
+from assay_sim.mock_params import MockWorldParams
 
 
 def run(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str, str]:
@@ -64,9 +66,23 @@ MISTAKES = {
     "seed text": (["eval", "kitchenbench", "--seed", "0x10"], "got '0x10'"),
     "cameras": (["eval", "kitchenbench", "--cameras", "4"], "--cameras: expected a whole number from 0 to 3"),
     "camera size": (["eval", "kitchenbench", "--camera-size", "big"], "expected WIDTHxHEIGHT"),
-    "noise": (["eval", "kitchenbench", "--noise", "-2"], "--noise: expected a number from 0 to 255"),
+    "noise": (["eval", "kitchenbench", "--noise", "-2"], "--noise: expected a number from 0 to 100, got '-2'"),
     "setting": (["eval", "kitchenbench", "--set", "noise=2"], "--set: expected KEY:=VALUE"),
     "own option": (["eval", "kitchenbench", "--set", "policy:=x"], "expected the option --policy"),
+    "noise beyond the world's": (["eval", "kitchenbench", "--noise", "200"], "expected a number from 0 to 100"),
+    "graders": (
+        ["eval", "kitchenbench", "graders:=[anna"],
+        "graders: expected a list of ids, e.g. [anna, ben], got '[anna'. fix: correct it, or use --grader ID",
+    ),
+    "operators": (["eval", "kitchenbench", "operators:=anna"], "operators: expected a list of ids"),
+    "numbers for ids": (["eval", "kitchenbench", "--set", "operators:=[1]"], "operators: expected a list of ids"),
+    "repeats": (["eval", "kitchenbench", "max_repeats:=-1"], "--max-repeats: expected a whole number from 0 to 100"),
+    "repeats twice": (["eval", "x", "max_repeats:=1", "--max-repeats", "2"], "expected --max-repeats or max_repeats"),
+    "nobody": (["eval", "stack/plates", "--operator", "none"], "fix: add --operator-id ID"),
+    "after an option": (["eval", "--seed", "1", "kitchenbnch"], "did you mean kitchenbench"),
+    "bench option": (["bench", "step", "--stepz", "2"], "unknown assay bench step option '--stepz'"),
+    "bench number": (["bench", "startup", "--trials", "many"], "--trials: expected a whole number from 0"),
+    "bench argument": (["bench", "suite", "--json", "more"], "assay bench suite: expected no further argument"),
     "twice": (["eval", "kitchenbench", "a:=1", "--set", "a:=2"], "expected each argument once"),
     "kind": (["list", "sesions"], "did you mean sessions"),
     "bench": (["bench", "stpe"], "did you mean step"),
@@ -157,6 +173,25 @@ def test_options_become_a_request() -> None:
     assert (ran.session, ran.json, ran.attach) == (Path("x"), True, False)
 
 
+def test_words_and_options_come_in_any_order() -> None:
+    words = "--seed 9 kitchenbench --json stack/plates --policy noop label:=blue"
+    options, ran = parse_eval(words.split())
+    assert options.tasks == ("kitchenbench", "stack/plates")
+    assert (options.seed, options.policy, options.launch, ran.json) == (9, "noop", {"label": "blue"}, True)
+
+
+def test_who_may_answer_and_judge_reaches_the_plan() -> None:
+    words = "x graders:=[ben] --grader anna --operator-id anna --set operators:=[cy] max_repeats:=5 --operator none"
+    options, _ = parse_eval(words.split())
+    assert (options.graders, options.operators, options.max_repeats) == (("anna", "ben"), ("anna", "cy"), 5)
+    assert options.launch == {}
+
+
+def test_noise_has_the_range_of_the_world() -> None:
+    noise = next(field for field in fields(MockWorldParams) if field.name == "noise")
+    assert noise.metadata["high"] == MAX_NOISE
+
+
 def test_a_malformed_rate_is_named() -> None:
     with pytest.raises(ConfigError, match=r"control_hz: expected a number from 0.1 to 1000, got 'fast'"):
         parse_eval(["kitchenbench", "control_hz:=fast"])
@@ -169,6 +204,10 @@ def test_the_documentation_mentions_every_verb_and_option() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "assay_cli", "eval", "--help"], capture_output=True, text=True, timeout=60, check=True
     )
+    words = (root / "tools" / "assay_tools" / "help.txt").read_text().splitlines()
+    verbs = [line.split()[0] for line in words if line.startswith("  ") and "./assay" in line]
+    assert set(VERBS) < set(verbs)
+    missing += [verb for verb in verbs if f"./assay {verb}" not in text]
     options = {word.rstrip(",]") for word in done.stdout.replace("[", " ").split() if word.startswith("--")}
     missing += [option for option in sorted(options - {"--help"}) if option not in text]
     assert missing == []

@@ -5,7 +5,6 @@ The floor of the start is that of as many bare rclpy processes, started together
 
 from __future__ import annotations
 
-import argparse
 import os
 import signal
 import subprocess
@@ -20,7 +19,7 @@ import psutil
 
 from assay_cli.bench.graphs import real_graph
 from assay_cli.bench.report import Report
-from assay_cli.console import INTERRUPTED
+from assay_cli.console import INTERRUPTED, Parser, whole_number
 from assay_core.errors import AssayError, RigFault
 from assay_core.journal import JournalReader
 
@@ -46,9 +45,9 @@ def run(argv: Sequence[str]) -> Report:
     Args:
         argv: ``--trials N`` trials over which memory is watched (default 2000; 0 leaves it out).
     """
-    parser = argparse.ArgumentParser(prog="assay bench startup")
-    parser.add_argument("--trials", type=int, default=2000)
-    trials = parser.parse_args(list(argv)).trials
+    parser = Parser("bench startup", "Measure speed; see assay bench --help.")
+    parser.add_argument("--trials", default="2000", metavar="N")
+    trials = whole_number("--trials", parser.parse_args(list(argv)).trials, 0, 10_000)
     report = Report("startup")
     ready, bare = [], []
     for _ in range(REPEATS):

@@ -6,7 +6,6 @@ else the machine does falls on both.
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,6 +18,7 @@ import numpy.typing as npt
 from assay_cli.bench.floor import ROLES, FloorClient
 from assay_cli.bench.graphs import floor_graph, real_graph
 from assay_cli.bench.report import Report, percentiles
+from assay_cli.console import Parser, whole_number
 from assay_core import rig
 from assay_ros import qos
 
@@ -41,9 +41,9 @@ def run(argv: Sequence[str]) -> Report:
     Args:
         argv: ``--steps N`` steps a side and camera setting (default 1200).
     """
-    parser = argparse.ArgumentParser(prog="assay bench step")
-    parser.add_argument("--steps", type=int, default=1200)
-    steps = max(2 * BLOCK, parser.parse_args(list(argv)).steps)
+    parser = Parser("bench step", "Measure speed; see assay bench --help.")
+    parser.add_argument("--steps", default="1200", metavar="N")
+    steps = max(2 * BLOCK, whole_number("--steps", parser.parse_args(list(argv)).steps, 1, 1_000_000))
     report = Report("step")
     report.figures["steps"], report.floor["steps"] = steps, steps
     for count in (0, 3):

@@ -6,7 +6,6 @@ already up. The suite runs as two sessions; the floor is measured before, betwee
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import json
 import subprocess
@@ -22,6 +21,7 @@ import numpy as np
 from assay_benchmarks.catalog import expand
 from assay_cli.bench.graphs import floor_graph
 from assay_cli.bench.report import Report, percentiles
+from assay_cli.console import Parser
 from assay_core import rig
 from assay_core.errors import RigFault
 from assay_core.journal import JournalReader
@@ -47,7 +47,7 @@ def run(argv: Sequence[str]) -> Report:
     Raises:
         RigFault: A session did not complete.
     """
-    parser = argparse.ArgumentParser(prog="assay bench suite")
+    parser = Parser("bench suite", "Measure speed; see assay bench --help.")
     parser.add_argument("--task", default="kitchenbench")
     tasks = expand([parser.parse_args(list(argv)).task])
     report = Report("suite")
