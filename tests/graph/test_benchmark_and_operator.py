@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from lifecycle_msgs.srv import ChangeState
+from rclpy.executors import SingleThreadedExecutor
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src" / "assay_bench" / "test"))
 from console import Console, repeated
@@ -20,6 +21,7 @@ from test_benchmark_node import real_plan
 from assay_core.journal import JournalReader
 from assay_core.plan import PLAN_FILE
 from assay_core.trial import State
+from assay_msgs.msg import Receipt
 from assay_ros.testing import graph, spin_until
 
 pytestmark = pytest.mark.timeout(240)
@@ -32,13 +34,29 @@ MODULES = {
 DEADLINE_S = 60.0
 
 
+class Died(Exception):
+    """The watched process has ended."""
+
+
+class Executor(SingleThreadedExecutor):
+    """Does not wait for the answers of a process that has ended."""
+
+    watched: subprocess.Popen[bytes] | None = None
+
+    def spin_once(self, timeout_sec: float | None = None) -> None:
+        super().spin_once(timeout_sec)
+        if self.watched is not None and self.watched.poll() is not None:
+            raise Died
+
+
 class Rig:
     """Processes of one domain, and the runner's side of them."""
 
-    def __init__(self, context: Any, executor: Any, domain: int, directory: Path) -> None:
-        self.context, self.executor, self.domain, self.directory = context, executor, domain, directory
+    def __init__(self, context: Any, domain: int, directory: Path) -> None:
+        self.context, self.domain, self.directory = context, domain, directory
+        self.executor = Executor(context=context)
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
-        self.console = Console(context, executor, directory)
+        self.console = Console(context, self.executor, directory)
 
     def start(self, name: str, *params: str, **environment: str) -> None:
         """Start a node; lifecycle nodes are configured and activated."""
@@ -73,6 +91,34 @@ class Rig:
         for state in (State.RUNNING, State.PARKING, State.JUDGE):
             self.console.advance(state, trial)
 
+    def until_death(self, index: int) -> None:
+        """Run a trial, in whose course the benchmark node dies."""
+        self.executor.watched = self.processes["benchmark"]
+        with pytest.raises(Died):
+            self.whole_trial(index)
+        self.executor.watched = None
+        assert self.wait_dead("benchmark") == -signal.SIGKILL
+
+    def whole_trial(self, index: int, attempt: int = 0) -> None:
+        """Run a trial without moving anything."""
+        trial = f"{index:06d}-{attempt}"
+        self.console.start(index, attempt)
+        self.to_judge(trial)
+        self.wait_verdict()
+        self.console.finish(trial)
+
+    def heard(self, trial: str, kind: int) -> list[Receipt]:
+        """Return the receipts of a trial that have reached this process."""
+        return [r for r in self.console.receipts if (r.trial_id, r.kind) == (trial, kind) and r.accepted]
+
+    def check_receipts(self, events: list[Any]) -> None:
+        """Everything acknowledged is in the journal, where its receipt says."""
+        for receipt in self.console.receipts:
+            if receipt.accepted:
+                event = events[receipt.journal_index]
+                found = (event.trial_id, event.body["uuid"])
+                assert found == (receipt.trial_id, receipt.uuid), "acknowledged, but lost"
+
     def wait_verdict(self) -> str:
         spin_until(self.executor, lambda: bool(self.console.trials[-1].verdict_uuid), DEADLINE_S, what="verdict")
         return str(self.console.trials[-1].verdict_uuid)
@@ -80,44 +126,75 @@ class Rig:
 
 @pytest.fixture
 def rig(tmp_path: Path) -> Iterator[Rig]:
-    with graph() as (context, executor, domain):
+    with graph() as (context, _, domain):
         (tmp_path / PLAN_FILE).write_text(real_plan(2).to_yaml())
-        rig = Rig(context, executor, domain, tmp_path)
+        rig = Rig(context, domain, tmp_path)
         try:
             yield rig
         finally:
             for process in rig.processes.values():
                 process.kill()
                 process.wait()
+            rig.console.node.destroy_node()
+            rig.executor.shutdown()
 
 
-@pytest.mark.parametrize("point", ["before_commit", "after_commit"])
-def test_a_benchmark_node_killed_at_a_verdict_comes_back_and_answers_the_resend(rig: Rig, point: str) -> None:
+DEATHS = {
+    "after_commit:trial_started": State.ARRANGE,
+    "before_commit:operator_ready": State.ARRANGE,
+    "before_commit:trial_advanced/RUNNING": State.READY,
+    "after_commit:trial_advanced/RUNNING": State.RUNNING,
+    "after_commit:trial_advanced/PARKING": State.PARKING,
+    "before_commit:trial_advanced/JUDGE": State.PARKING,
+    "before_commit:verdict": State.JUDGE,
+    "after_commit:verdict": State.JUDGE,
+    "before_commit:trial_ended": State.JUDGE,
+}
+"""Where it dies, and the state of the trial then. All commits at both points: test_crash of assay_bench."""
+
+KEPT = {"after_commit:verdict", "before_commit:trial_ended"}
+"""Deaths after which the attempt counts: its verdict is on disk."""
+
+
+def commit_of(event: Any) -> str:
+    return f"{event.kind}/{event.body['state']}" if event.kind == "trial_advanced" else str(event.kind)
+
+
+def test_a_benchmark_node_killed_in_every_state_comes_back_and_has_lost_nothing(rig: Rig) -> None:
+    """It dies once in each trial, elsewhere each time; world and operator live on, and a resend gets its receipt."""
+    assert set(DEATHS.values()) == {State.ARRANGE, State.READY, State.RUNNING, State.PARKING, State.JUDGE}
+    deaths = list(DEATHS)
+    (rig.directory / PLAN_FILE).write_text(real_plan(len(deaths)).to_yaml())
     rig.start("world", "cameras:=0")
-    rig.start("benchmark", "world:=true", ASSAY_TEST_KILL_AT=f"{point}:verdict:000000-0")
     rig.start("operator", "resend_s:=0.2")
+    rig.start("benchmark", "world:=true", ASSAY_TEST_KILL_AT=f"{deaths[0]}:000000-0")
     rig.console.open()
-    rig.console.start(0)
-    rig.to_judge("000000-0")
-    assert rig.wait_dead("benchmark") == -signal.SIGKILL
-    assert not any(receipt.kind == 2 for receipt in rig.console.receipts), "no receipt left before the crash"
-    rig.console.trials.clear()
-    rig.start("benchmark", "world:=true")
-    kept = point == "after_commit"
-    assert rig.console.open(resume=True).next_plan_index == (1 if kept else 0)
-    if not kept:
-        rig.console.start(0, 1)
-        rig.to_judge("000000-1")
-        rig.wait_verdict()
-        rig.console.finish("000000-1")
-    rig.console.start(1)
-    rig.to_judge("000001-0")
-    rig.wait_verdict()
-    rig.console.finish("000001-0")
+    for index, death in enumerate(deaths):
+        trial, (point, _, commit) = f"{index:06d}-0", death.partition(":")
+        rig.until_death(index)
+        events = JournalReader(rig.directory).events()
+        last = JournalReader(rig.directory).attempts()[-1]
+        assert (last.trial_id, last.state) == (trial, DEATHS[death]), f"{death}: it died elsewhere"
+        on_disk = {commit_of(event) for event in events if event.trial_id == trial}
+        assert (commit in on_disk) == (point == "after_commit")
+        rig.check_receipts(events)
+        if commit == "verdict":
+            assert rig.heard(trial, Receipt.KIND_VERDICT) == [], "a receipt left before the crash"
+        rig.console.trials.clear()
+        following = f"{deaths[index + 1]}:{index + 1:06d}-0" if index + 1 < len(deaths) else ""
+        rig.start("benchmark", "world:=true", ASSAY_TEST_KILL_AT=following)
+        assert rig.console.open(resume=True).next_plan_index == index + (death in KEPT)
+        if death not in KEPT:
+            rig.whole_trial(index, 1)
     rig.console.close()
-    results = JournalReader(rig.directory).results()
-    assert [r.trial_id for r in results] == ["000000-0" if kept else "000000-1", "000001-0"]
-    assert {r.outcome for r in results} == {"failure"}, "nothing moved"
+    reader = JournalReader(rig.directory)
+    reader.verify()
+    rig.check_receipts(reader.events())
+    results = reader.results()
+    assert [r.trial_id for r in results] == [f"{i:06d}-{0 if death in KEPT else 1}" for i, death in enumerate(deaths)]
+    assert {result.outcome for result in results} == {"failure"}, "nothing moved"
+    heard = {r.trial_id for r in rig.console.receipts if r.kind == Receipt.KIND_VERDICT and r.accepted}
+    assert heard == {result.trial_id for result in results}, "every verdict that counts was acknowledged, if late"
 
 
 def test_an_operator_killed_before_its_verdict_judges_after_a_restart(rig: Rig) -> None:
