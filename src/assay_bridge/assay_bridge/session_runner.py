@@ -28,7 +28,7 @@ from assay_bridge.stop import Stop, Watch
 from assay_core.errors import AssayError, ConfigError, DataError, SafetyStop
 from assay_ros.params import declare, param
 
-__all__ = ["RunnerParams", "main"]
+__all__ = ["RunnerParams", "eval_options", "main"]
 
 NODE = "runner"
 
@@ -72,6 +72,27 @@ def read_params(argv: Sequence[str] | None) -> RunnerParams:
         rclpy.shutdown()
 
 
+def eval_options(params: RunnerParams) -> EvalOptions:
+    """Return what the parameters ask for, as `make_plan` takes it."""
+    return EvalOptions(
+        tasks=tuple(re.split(r"[,\s]+", params.task.strip())) if params.task.strip() else (),
+        policy=params.policy,
+        backend=params.backend,
+        operator=params.operator,
+        operators=params.operators,
+        graders=params.graders,
+        epochs=params.epochs or None,
+        seed=params.seed,
+        cameras=params.cameras,
+        camera_width=params.camera_width,
+        camera_height=params.camera_height,
+        control_hz=params.control_hz,
+        mode=params.mode,
+        max_repeats=params.max_repeats,
+        launch={"policy_args": params.policy_args} if params.policy_args else {},
+    )
+
+
 def make_job(params: RunnerParams) -> Job:
     """Return the session to run: a new one, or the one that lies in the directory.
 
@@ -83,25 +104,7 @@ def make_job(params: RunnerParams) -> Job:
     if directory is not None and directory.is_dir():
         found = check_resumable(directory)
         return Job(found.plan, found.directory, found.plan_hash, found.pending, found.finished, found.has_journal)
-    plan = make_plan(
-        EvalOptions(
-            tasks=tuple(re.split(r"[,\s]+", params.task.strip())) if params.task.strip() else (),
-            policy=params.policy,
-            backend=params.backend,
-            operator=params.operator,
-            operators=params.operators,
-            graders=params.graders,
-            epochs=params.epochs or None,
-            seed=params.seed,
-            cameras=params.cameras,
-            camera_width=params.camera_width,
-            camera_height=params.camera_height,
-            control_hz=params.control_hz,
-            mode=params.mode,
-            max_repeats=params.max_repeats,
-            launch={"policy_args": params.policy_args} if params.policy_args else {},
-        )
-    )
+    plan = make_plan(eval_options(params))
     directory = session_directory(directory, plan.session_id)
     check_directory(directory)
     check_disk(directory, bytes_needed(plan))

@@ -13,7 +13,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
 
@@ -38,8 +38,12 @@ _WAKE_S = 0.5
 """Longest time until the main thread looks at a signal that came between two waits [s]."""
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None, check: Callable[[Resolved], None] | None = None) -> int:
     """Run the verb; return 0 done, 1 a process failed, 2 usage or configuration, 130 interrupted.
+
+    Args:
+        argv: Command line; None takes that of the process.
+        check: Raises `ConfigError` for what the nodes would refuse; called before anything starts or is printed.
 
     Where a process with ``on_exit: shutdown`` ended with an exit code of its own, that code is returned.
     """
@@ -56,6 +60,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if options.show_args:
             return _show_arguments(options.file, arguments)
         resolved = resolve(options.file, arguments)
+        if check is not None:
+            check(resolved)
         if options.print:
             sys.stdout.write(json.dumps(resolved.to_json(), indent=2) + "\n")
             return DONE

@@ -59,11 +59,14 @@ def resolve_graph(plan: Plan) -> Resolved:
     """Return what the graph of a plan starts.
 
     Raises:
-        ConfigError: A launch argument does not exist or is malformed; names it.
+        ConfigError: A launch argument does not exist or is malformed, or a node would refuse its parameters.
     """
     from assay_bringup.launch.resolve import resolve
+    from assay_cli.launch_check import check_launch
 
-    return resolve(LAUNCH_FILE, graph_arguments(plan))
+    resolved = resolve(LAUNCH_FILE, graph_arguments(plan))
+    check_launch(resolved)
+    return resolved
 
 
 def log_directory(session_id: str) -> Path:

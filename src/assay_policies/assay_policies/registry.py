@@ -11,7 +11,7 @@ from assay_core.rig import Camera
 from assay_policies.api import Policy
 from assay_policies.builtin import NoopPolicy, RandomPolicy, ScriptedPolicy
 
-__all__ = ["INSPECT_PREFIX", "PolicySettings", "check_name", "make_policy", "policy_names"]
+__all__ = ["INSPECT_PREFIX", "PolicySettings", "check_name", "check_settings", "make_policy", "policy_names"]
 
 INSPECT_PREFIX = "inspect:"
 
@@ -73,21 +73,31 @@ def check_name(name: str) -> None:
         raise unknown_name("policy", name, known)
 
 
+def check_settings(settings: PolicySettings) -> None:
+    """Check name and arguments of a policy without building it.
+
+    Raises:
+        ConfigError: There is no such policy, or its arguments cannot be read.
+    """
+    check_name(settings.name)
+    arguments = parse_policy_args(settings.args)
+    if arguments and settings.name in _BUILTIN:
+        raise ConfigError(
+            f"policy '{settings.name}'",
+            expected="no arguments",
+            got=repr(settings.args),
+            fix="leave policy_args empty",
+        )
+
+
 def make_policy(settings: PolicySettings) -> Policy:
     """Build a policy.
 
     Raises:
         ConfigError: There is no such policy, or its arguments are wrong.
     """
-    check_name(settings.name)
+    check_settings(settings)
     if settings.name in _BUILTIN:
-        if settings.args:
-            raise ConfigError(
-                f"policy '{settings.name}'",
-                expected="no arguments",
-                got=repr(settings.args),
-                fix="leave policy_args empty",
-            )
         return _BUILTIN[settings.name](settings.action_horizon)
     from assay_policies.inspect_policy import InspectPolicy
 

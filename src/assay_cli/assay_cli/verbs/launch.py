@@ -10,6 +10,7 @@ __all__ = ["main"]
 def main(argv: Sequence[str]) -> int:
     """Hand over to the launch runner."""
     from assay_bringup.cli import main as launch
+    from assay_cli.launch_check import check_launch
 
-    code: int = launch(list(argv))
+    code: int = launch(list(argv), check_launch)
     return code
