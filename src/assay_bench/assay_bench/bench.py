@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 
 from assay_bench.intake import Intake
 from assay_bench.realizer import Realizer
-from assay_bench.refusal import Refusal, code_name
+from assay_bench.refusal import Refusal
 from assay_bench.session import CurrentTrial, Session, trial_message
 from assay_bench.settings import BenchmarkParams
 from assay_core import journal_events as events
@@ -23,6 +23,7 @@ from assay_core.journal_writer import Probe
 from assay_core.trial import Event, State, TrialStateError
 from assay_msgs.msg import Realization, Receipt, ResultCode, TrialState
 from assay_msgs.srv import CloseSession
+from assay_ros.names import code_name
 
 __all__ = ["Bench", "Ports"]
 

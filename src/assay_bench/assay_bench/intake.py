@@ -16,6 +16,7 @@ from typing import Any
 from assay_bench.refusal import Refusal
 from assay_core.journal_events import VerdictContent
 from assay_msgs.msg import Abort, Ready, Receipt, ResultCode, Skip, Verdict
+from assay_ros import names
 from assay_ros.convert import to_ns
 
 __all__ = ["Intake", "raw_intake", "read_abort", "read_ready", "read_skip", "read_verdict"]
@@ -23,31 +24,6 @@ __all__ = ["Intake", "raw_intake", "read_abort", "read_ready", "read_skip", "rea
 MAX_TEXT = 20_000
 MAX_PICTURE = 32 * 1024 * 1024
 _FORMAT = re.compile(r"[a-z0-9]{1,8}")
-
-_OUTCOMES = {
-    Verdict.OUTCOME_SUCCESS: "success",
-    Verdict.OUTCOME_FAILURE: "failure",
-    Verdict.OUTCOME_INVALID: "invalid",
-}
-_INVALID_REASONS = {
-    Verdict.INVALID_RIG_FAULT: "rig_fault",
-    Verdict.INVALID_OPERATOR_ERROR: "operator_error",
-    Verdict.INVALID_SCENE_WRONG: "scene_wrong",
-    Verdict.INVALID_INTERFERENCE: "interference",
-    Verdict.INVALID_OTHER: "other",
-}
-_SKIP_REASONS = {
-    Skip.REASON_INFEASIBLE: "infeasible",
-    Skip.REASON_MISSING_OBJECT: "missing_object",
-    Skip.REASON_OTHER: "other",
-}
-_ABORT_REASONS = {
-    Abort.REASON_EARLY_STOP: "early_stop",
-    Abort.REASON_UNSAFE: "unsafe",
-    Abort.REASON_RIG_FAULT: "rig_fault",
-    Abort.REASON_OTHER: "other",
-}
-_SCOPES = {Abort.SCOPE_TRIAL: "trial", Abort.SCOPE_SESSION: "session"}
 
 
 @dataclass(frozen=True)
@@ -107,10 +83,10 @@ def read_verdict(message: Verdict) -> Intake:
         Refusal: It is malformed: unknown outcome, a stage above 4, invalid without a reason, a bad UUID, ...
     """
     _common("verdict", message, message.grader_id)
-    outcome = _choice("verdict: outcome", message.outcome, _OUTCOMES)
+    outcome = _choice("verdict: outcome", message.outcome, names.OUTCOMES)
     reason = ""
     if outcome == "invalid":
-        reason = _choice("verdict: invalid_reason of an invalid trial", message.invalid_reason, _INVALID_REASONS)
+        reason = _choice("verdict: invalid_reason of an invalid trial", message.invalid_reason, names.INVALID_REASONS)
     elif message.invalid_reason not in (Verdict.INVALID_NONE, Verdict.INVALID_UNKNOWN):
         raise _malformed(
             "verdict: invalid_reason", f"INVALID_NONE with {outcome}", f"{message.invalid_reason}", "leave it out"
@@ -147,7 +123,7 @@ def read_skip(message: Skip) -> Intake:
         "uuid": message.uuid,
         "operator_id": message.operator_id,
         "source": message.source,
-        "reason": _choice("skip: reason", message.reason, _SKIP_REASONS),
+        "reason": _choice("skip: reason", message.reason, names.SKIP_REASONS),
         "note": message.note,
         "decided_ns": to_ns(message.header.stamp),
     }
@@ -165,8 +141,8 @@ def read_abort(message: Abort) -> Intake:
         "uuid": message.uuid,
         "operator_id": message.operator_id,
         "source": message.source,
-        "reason": _choice("abort: reason", message.reason, _ABORT_REASONS),
-        "scope": _choice("abort: scope", message.scope, _SCOPES),
+        "reason": _choice("abort: reason", message.reason, names.ABORT_REASONS),
+        "scope": _choice("abort: scope", message.scope, names.ABORT_SCOPES),
         "note": message.note,
         "decided_ns": to_ns(message.header.stamp),
         "named_trial_id": message.trial_id,
@@ -192,11 +168,11 @@ def _uuid(subject: str, text: str) -> None:
         raise _malformed(subject, "a UUID like 9f0c2b3e-...", repr(text[:60]), "make a fresh one for each intent")
 
 
-def _choice(subject: str, value: int, names: Mapping[int, str]) -> str:
-    if value not in names:
-        expected = "one of " + ", ".join(f"{number} ({name})" for number, name in names.items())
+def _choice(subject: str, value: int, words: Mapping[int, str]) -> str:
+    if value not in words:
+        expected = "one of " + ", ".join(f"{number} ({word})" for number, word in words.items())
         raise _malformed(subject, expected, str(value), "choose one")
-    return names[value]
+    return words[value]
 
 
 def _malformed(subject: str, expected: str, got: str, fix: str) -> Refusal:

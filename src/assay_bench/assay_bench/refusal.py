@@ -2,20 +2,7 @@
 
 from __future__ import annotations
 
-from assay_msgs.msg import ResultCode
-
-__all__ = ["Refusal", "code_name"]
-
-_NAMES = {
-    getattr(ResultCode, name): name
-    for name in dir(ResultCode)
-    if name.isupper() and isinstance(getattr(ResultCode, name), int)
-}
-
-
-def code_name(code: int) -> str:
-    """Return the name of a result code, e.g. ``TRIAL_STATE``."""
-    return _NAMES.get(code, f"CODE_{code}")
+__all__ = ["Refusal"]
 
 
 class Refusal(Exception):

@@ -8,10 +8,10 @@ from typing import Any
 
 from rclpy.node import Node
 
-from assay_bench.refusal import code_name
 from assay_msgs.msg import Realization, ResultCode
 from assay_msgs.srv import ResetWorld
 from assay_ros.convert import to_ns
+from assay_ros.names import code_name
 
 __all__ = ["WorldClient"]
 

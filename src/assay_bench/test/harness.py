@@ -12,7 +12,7 @@ from typing import Any
 from assay_bench.bench import Bench
 from assay_bench.operator_desk import OperatorDesk
 from assay_bench.pipeline import Operation, Pipeline
-from assay_bench.refusal import Refusal, code_name
+from assay_bench.refusal import Refusal
 from assay_bench.runner_desk import RunnerDesk
 from assay_bench.settings import BenchmarkParams
 from assay_bench.watch import Watch
@@ -23,6 +23,7 @@ from assay_core.testing import example_plan, example_realization
 from assay_core.trial import State
 from assay_msgs.msg import Abort, Ready, Realization, Receipt, Skip, TrialState, Verdict
 from assay_msgs.srv import AdvanceTrial, CloseSession, FinishTrial, OpenSession, StartTrial
+from assay_ros.names import code_name
 
 RUNNER = "elsewhere-1-abc"
 RECORD = '{"steps":20,"timing":{"started_ns":1}}'

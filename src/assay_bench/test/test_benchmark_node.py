@@ -14,7 +14,6 @@ from console import Console, FakeWorld
 from rclpy.parameter import Parameter
 
 from assay_bench.benchmark_node import BenchmarkNode
-from assay_bench.refusal import code_name
 from assay_core.errors import ConfigError
 from assay_core.journal import JournalReader, comparable
 from assay_core.plan import PLAN_FILE, Plan, PlanEntry
@@ -23,6 +22,7 @@ from assay_core.testing import example_plan
 from assay_core.trial import State
 from assay_msgs.msg import Heartbeat, ResultCode, TrialState
 from assay_msgs.srv import AdvanceTrial, CloseSession, FinishTrial, OpenSession, StartTrial
+from assay_ros.names import code_name
 from assay_ros.testing import graph, spin_until
 
 TASK = "kitchenbench/pour_pasta"

@@ -10,11 +10,11 @@ import pytest
 from harness import Harness
 from sensor_msgs.msg import CompressedImage
 
-from assay_bench.refusal import code_name
 from assay_core.journal import JournalReader
 from assay_core.trial import State
 from assay_msgs.msg import Abort, Ready, Receipt, ResultCode, Skip, Verdict
 from assay_msgs.srv import FinishTrial
+from assay_ros.names import code_name
 
 U1, U2, U3 = (str(uuid.uuid5(uuid.NAMESPACE_DNS, name)) for name in "abc")
 

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 from assay_core.errors import AssayError, ConfigError, DataError, DeadlineError, PolicyError, RigFault
 from assay_msgs.msg import ResultCode
+from assay_ros.names import code_name
 
-__all__ = ["code_name", "error_for"]
-
-_NAMES: dict[int, str] = {
-    getattr(ResultCode, name): name for name in dir(ResultCode) if name.isupper() and not name.startswith("_")
-}
+__all__ = ["error_for"]
 
 _CONSEQUENCE: dict[int, type[AssayError]] = {
     ResultCode.INVALID_ARGUMENT: ConfigError,
@@ -26,11 +23,6 @@ _CONSEQUENCE: dict[int, type[AssayError]] = {
     ResultCode.POLICY_UNKNOWN: ConfigError,
     ResultCode.POLICY_FAILED: PolicyError,
 }
-
-
-def code_name(code: int) -> str:
-    """Return the name of a result code, e.g. ``TRIAL_STATE``."""
-    return _NAMES.get(code, f"code {code}")
 
 
 def error_for(subject: str, code: int, message: str) -> AssayError | None:

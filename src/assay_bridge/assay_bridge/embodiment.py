@@ -166,6 +166,7 @@ class AssayEmbodiment(EmbodimentBase):
             frames = client.first_frames()
             if self.link.wants_policy:
                 client.reset_policy(scene_json(scene), entry.epoch, entry.seed, realization.instruction)
+                self.link.check_policy(client.policy.name)
             client.advance(TrialState.RUNNING)
             return self._observation(frames)
 

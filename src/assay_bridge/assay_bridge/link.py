@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from assay_core.errors import ConfigError
+
 if TYPE_CHECKING:
     from assay_bridge.client import GraphClient
     from assay_bridge.client_types import VerdictData
@@ -32,6 +34,8 @@ class Link:
     """The current trial, once it was started."""
     wants_policy: bool = False
     """Whether policy `assay` drives; other policies leave the policy node alone."""
+    planned_policy: str = ""
+    """What the policy node has to serve; empty takes whatever it serves."""
     verdict: VerdictData | None = None
     """On the current trial, once it was judged."""
     failure: BaseException | None = None
@@ -43,6 +47,25 @@ class Link:
         """Start a trial."""
         self.realization, self.trial_id = realization, trial_id
         self.verdict, self.failure, self.steps = None, None, 0
+
+    def check_policy(self, served: str) -> None:
+        """Refuse to credit one policy's results to another.
+
+        Args:
+            served: What the policy node says that it serves; its label, which may hide that, does not matter.
+
+        Raises:
+            ConfigError: It serves another policy than planned, or does not say which.
+        """
+        planned = self.planned_policy
+        if planned and served != planned:
+            also = f", or plan with --policy {served}" if served else ""
+            raise ConfigError(
+                "policy of the graph",
+                expected=f"'{planned}' as planned",
+                got=f"'{served}'" if served else "a policy node that does not say what it serves",
+                fix=f"start the graph with policy:={planned}{also}",
+            )
 
 
 _current: list[Link] = []

@@ -7,6 +7,7 @@ embodiment only. The policy itself is whatever the policy node of the graph runs
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from inspect_robots.errors import CompatibilityError, ConfigError
@@ -64,6 +65,11 @@ class AssayPolicy(PolicyBase):
             )
         self._link = link
         link.wants_policy = True
+
+    def expect(self, planned: str) -> None:
+        """Bear the name of the policy that the plan names, and refuse a graph that serves another one."""
+        self._bound().planned_policy = planned
+        self.info = replace(self.info, name=planned)
 
     def reset(self, scene: Scene) -> None:  # noqa: ARG002 (the signature is the framework's)
         """Do nothing yet: the trial's seed is known only to the embodiment, which resets the node when it is ready."""

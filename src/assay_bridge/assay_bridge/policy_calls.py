@@ -23,6 +23,7 @@ from assay_core.rig import ACTION_DIM, ACTION_LABELS, ARMS
 from assay_msgs.msg import ResultCode, StreamStamp
 from assay_msgs.srv import InferPolicy, ResetPolicy
 from assay_ros.convert import from_ns
+from assay_ros.names import policy_served
 
 __all__ = ["PRIVILEGED", "PolicyCalls"]
 
@@ -53,6 +54,8 @@ class PolicyCalls:
         """Streams that the policy reads, from its last reset."""
         self.label = ""
         """The label operators may see."""
+        self.name = ""
+        """What the node says that it serves, e.g. ``inspect:molmoact2``; empty when it does not say."""
         services.add(ResetPolicy, "policy/reset")
         services.add(InferPolicy, "policy/infer")
 
@@ -78,8 +81,8 @@ class PolicyCalls:
             action_labels=list(ACTION_LABELS),
         )
         answer = self._ask(ResetPolicy, "policy/reset", request, self._config.reset_s)
-        # Busy: still at an inference that was given up in an earlier trial, which must not spoil this one. Not ready: the
-        # graph was started a moment ago.
+        # Busy: still at an inference that was given up in an earlier trial, which must not spoil this one.
+        # Not ready: the graph was started a moment ago.
         patience_s = {ResultCode.BUSY: self._config.reset_s, ResultCode.NOT_READY: self._config.connect_s}
         begun = time.monotonic()
         while time.monotonic() < begun + patience_s.get(answer.code, 0.0):
@@ -95,6 +98,7 @@ class PolicyCalls:
                 fix="start the rig with the cameras that the policy reads",
             )
         self.streams, self.label = tuple(answer.streams), str(answer.policy_label)
+        self.name = policy_served(answer.message)
 
     def infer(
         self,

@@ -85,9 +85,7 @@ def run_job(job: Job, watch: Watch, progress: Progress) -> tuple[SessionEnd, Der
     from assay_bridge.client import GraphClient
     from assay_bridge.derived import rederive
     from assay_bridge.embodiment import AssayEmbodiment
-    from assay_bridge.planning import policy_names
     from assay_bridge.policy import AssayPolicy
-    from assay_bridge.served_policy import ServedPolicy
     from assay_bridge.session import SessionRunner
 
     try:
@@ -98,6 +96,7 @@ def run_job(job: Job, watch: Watch, progress: Progress) -> tuple[SessionEnd, Der
             embodiment = AssayEmbodiment.attached(client)
             policy = AssayPolicy()
             policy.bind(embodiment.info)
+            policy.expect(job.plan.policies[0])
             for _, success in job.finished:
                 if success is not None:
                     progress.count(success)
@@ -107,7 +106,7 @@ def run_job(job: Job, watch: Watch, progress: Progress) -> tuple[SessionEnd, Der
                 pending=job.pending,
                 graph=client,
                 link=embodiment.link,
-                policy=ServedPolicy(policy, lambda: client.policy.label, job.plan.policies[0], policy_names()),
+                policy=policy,
                 embodiment=embodiment,
                 progress=progress,
                 watch=watch,

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from assay_bridge.answers import code_name
 from assay_bridge.client_types import TrialEnded, VerdictData
 from assay_bridge.motion import nodes_on_graph
 from assay_bridge.spinner import Gate, Spinner, quiet_subscription
@@ -17,34 +16,12 @@ from assay_core.errors import SafetyStop
 from assay_msgs.msg import TrialState, Verdict
 from assay_ros import qos
 from assay_ros.convert import to_ns
+from assay_ros.names import INVALID_REASONS, OUTCOMES, code_name, state_name
 
-__all__ = ["TERMINAL", "TrialWatch", "state_name"]
+__all__ = ["TERMINAL", "TrialWatch"]
 
-_STATES = {
-    getattr(TrialState, name): name
-    for name in dir(TrialState)
-    if name.isupper() and isinstance(getattr(TrialState, name), int)
-}
 TERMINAL = frozenset({TrialState.DONE, TrialState.SKIPPED, TrialState.INVALID, TrialState.HALTED})
 """States in which a trial is over."""
-
-_OUTCOMES = {
-    Verdict.OUTCOME_SUCCESS: "success",
-    Verdict.OUTCOME_FAILURE: "failure",
-    Verdict.OUTCOME_INVALID: "invalid",
-}
-_INVALID = {
-    Verdict.INVALID_RIG_FAULT: "rig fault",
-    Verdict.INVALID_OPERATOR_ERROR: "operator error",
-    Verdict.INVALID_SCENE_WRONG: "scene wrong",
-    Verdict.INVALID_INTERFERENCE: "interference",
-    Verdict.INVALID_OTHER: "other",
-}
-
-
-def state_name(state: int) -> str:
-    """Return the name of a trial state, e.g. ``RUNNING``."""
-    return _STATES.get(state, f"state {state}")
 
 
 class TrialWatch:
@@ -166,8 +143,8 @@ def _verdict_data(message: Verdict) -> VerdictData:
         trial_id=message.trial_id,
         grader_id=message.grader_id,
         source=message.source,
-        outcome=_OUTCOMES.get(message.outcome, "unknown"),
-        invalid_reason=_INVALID.get(message.invalid_reason, ""),
+        outcome=OUTCOMES.get(message.outcome, "unknown"),
+        invalid_reason=INVALID_REASONS.get(message.invalid_reason, ""),
         stage=int(message.stage) if message.has_stage else None,
         note=message.note,
         decided_ns=to_ns(message.header.stamp),

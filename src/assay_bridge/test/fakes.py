@@ -31,6 +31,7 @@ from assay_msgs.srv import (
 )
 from assay_ros import qos
 from assay_ros.convert import from_ns, realization_to_msg, to_ns
+from assay_ros.names import serves_policy
 
 PERIOD_NS = 100_000_000
 
@@ -251,6 +252,7 @@ class FakePolicy:
 
     def __init__(self, context: Context) -> None:
         self.node = Node("policy", context=context, start_parameter_services=False)
+        self.name = "scripted"
         self.rows = 3
         self.value = 0.25
         self.streams = ["left/joint_states", "right/joint_states", "world/privileged"]
@@ -270,6 +272,8 @@ class FakePolicy:
         response.code, response.message = self.reset_code
         if self.reset_once is not None:
             (response.code, response.message), self.reset_once = self.reset_once, None
+        if response.code == ResultCode.OK:
+            response.message = serves_policy(self.name) if self.name else ""
         response.policy_label, response.streams = "fake", self.streams
         return response
 

@@ -209,6 +209,30 @@ def test_a_defect_in_a_step_is_a_rig_fault_in_words(make_rig, monkeypatch):
         embodiment.step(Action(data=np.zeros(14)))
 
 
+@pytest.mark.parametrize(
+    ("served", "got"),
+    [
+        ("inspect:scripted", "got 'inspect:scripted'. fix: .*policy:=scripted, or plan with --policy inspect:scripted"),
+        ("", "got a policy node that does not say what it serves"),
+    ],
+)
+def test_successes_are_not_credited_to_a_policy_that_did_not_act(make_rig, served, got):
+    fakes, _, embodiment, policy = attached(make_rig)
+    policy.expect("scripted")
+    assert policy.info.name == "scripted", "logs must say which policy acted"
+    fakes.policy.name = served
+    with pytest.raises(ConfigError, match=f"expected 'scripted' as planned, {got}"):
+        embodiment.reset(SCENE, seed=7)
+    assert fakes.benchmark.of("advance_trial") == [], "nothing may move"
+
+
+def test_the_planned_policy_may_go_by_another_label(make_rig):
+    _, client, embodiment, policy = attached(make_rig)
+    policy.expect("scripted")
+    assert policy.act(embodiment.reset(SCENE, seed=7)).actions
+    assert client.policy_label == "fake"
+
+
 def test_the_policy_needs_this_embodiment():
     with pytest.raises(CompatibilityError, match="expected embodiment 'assay', got 'cubepick'"):
         AssayPolicy().bind(CubePickEmbodiment().info)

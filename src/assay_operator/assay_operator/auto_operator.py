@@ -26,6 +26,7 @@ from assay_msgs.srv import ResetWorld
 from assay_operator.checker import Checker, Judgement, WorldState
 from assay_operator.outbox import Outbox, stable_uuid
 from assay_ros import node_main, params, qos
+from assay_ros.names import OUTCOME_NUMBERS
 from assay_ros.params import param
 
 __all__ = ["AutoOperator", "OperatorParams", "main"]
@@ -33,12 +34,6 @@ __all__ = ["AutoOperator", "OperatorParams", "main"]
 NODE_NAME = "operator"
 TICK_S = 0.02
 """How often waiting messages and judgements are looked at, while there are any [s]."""
-
-_OUTCOMES = {
-    "success": Verdict.OUTCOME_SUCCESS,
-    "failure": Verdict.OUTCOME_FAILURE,
-    "invalid": Verdict.OUTCOME_INVALID,
-}
 
 
 @dataclass(frozen=True)
@@ -164,7 +159,7 @@ class AutoOperator(Node):
             grader_id=self.params.grader_id,
             source="checker",
             asked_at=trial.header.stamp,
-            outcome=_OUTCOMES[judgement.outcome],
+            outcome=OUTCOME_NUMBERS[judgement.outcome],
             invalid_reason=Verdict.INVALID_RIG_FAULT if invalid else Verdict.INVALID_NONE,
             has_stage=judgement.stage is not None,
             stage=judgement.stage or 0,

@@ -25,6 +25,7 @@ from assay_policies.streams import StreamStore
 from assay_policies.worker import Worker
 from assay_ros.convert import to_ns
 from assay_ros.deferred import Reply
+from assay_ros.names import serves_policy
 
 __all__ = ["PolicyServer"]
 
@@ -55,6 +56,7 @@ class PolicyServer:
         policy: The policy.
         store: Samples of the streams it reads.
         worker: Runs slow policies.
+        name: The policy's name, e.g. ``inspect:molmoact2``.
         label: Name that operators may see.
         infer_deadline_s: Longest inference [s].
         publish: Publishes a chunk.
@@ -69,6 +71,7 @@ class PolicyServer:
         store: StreamStore,
         worker: Worker,
         *,
+        name: str,
         label: str,
         infer_deadline_s: float,
         publish: Callable[[PolicyChunk], None],
@@ -79,6 +82,7 @@ class PolicyServer:
         self._policy = policy
         self._store = store
         self._worker = worker
+        self._name = name
         self._label = label
         self._infer_deadline_s = infer_deadline_s
         self._publish = publish
@@ -109,7 +113,7 @@ class PolicyServer:
         def done(_result: Any, error: BaseException | None) -> None:
             if error is None:
                 self._trial_id = trial.trial_id
-                answer.code = ResultCode.OK
+                answer.code, answer.message = ResultCode.OK, serves_policy(self._name)
                 reply(answer)
             else:
                 _refuse(answer, *_sorted(error), reply)

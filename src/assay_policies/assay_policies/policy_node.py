@@ -76,6 +76,7 @@ class PolicyNode(LifecycleNode):
             policy,
             self._store,
             self._worker,
+            name=self._params.policy,
             label=self._params.label or policy.label,
             infer_deadline_s=self._params.infer_deadline_s,
             publish=chunks.publish,

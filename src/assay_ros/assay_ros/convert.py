@@ -7,10 +7,7 @@ buffer must reach rclpy as `array.array`, and stamps are compared as integers.
 from __future__ import annotations
 
 import json
-from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import KeyValue
 
@@ -19,7 +16,6 @@ from assay_msgs.msg import Realization
 
 __all__ = [
     "from_ns",
-    "image_array",
     "realization_from_msg",
     "realization_to_msg",
     "to_ns",
@@ -35,21 +31,6 @@ def from_ns(ns: int) -> Time:
     """Return nanoseconds as a stamp."""
     sec, nanosec = divmod(ns, 1_000_000_000)
     return Time(sec=sec, nanosec=nanosec)
-
-
-def image_array(msg: Any) -> npt.NDArray[np.uint8]:
-    """Return the pixels of an rgb8 `sensor_msgs/Image` without copying, shape (height, width, 3) uint8.
-
-    Raises:
-        ValueError: The encoding is not rgb8 or the buffer does not fit the size: a torn or foreign frame.
-    """
-    if msg.encoding != "rgb8" or len(msg.data) != msg.height * msg.step or msg.step < msg.width * 3:
-        raise ValueError(
-            f"image '{msg.header.frame_id}': expected rgb8 {msg.height}x{msg.width}, got {msg.encoding} with "
-            f"step {msg.step} and {len(msg.data)} bytes. fix: publish rgb8"
-        )
-    rows = np.frombuffer(msg.data, dtype=np.uint8).reshape(msg.height, msg.step)
-    return rows[:, : msg.width * 3].reshape(msg.height, msg.width, 3)
 
 
 def realization_to_msg(

@@ -6,14 +6,19 @@ import gc
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import rclpy
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.serialization import serialize_message
 
 from assay_core import domains
+from assay_ros.raw import image_pixels
 
-__all__ = ["domain", "graph", "spin_until"]
+__all__ = ["domain", "graph", "image_array", "spin_until"]
 
 DEADLINE_S = 20.0
 
@@ -58,3 +63,12 @@ def spin_until(
         if left <= 0:
             raise TimeoutError(f"{what or condition}: not within {deadline_s} s")
         executor.spin_once(timeout_sec=min(left, 0.1))
+
+
+def image_array(message: Any) -> npt.NDArray[np.uint8]:
+    """Return the pixels of a `sensor_msgs/Image` as the workspace's readers see them, shape (height, width, 3) RGB.
+
+    Raises:
+        ValueError: It is torn or not rgb8.
+    """
+    return image_pixels(serialize_message(message))

@@ -11,6 +11,7 @@ from sensor_msgs.msg import Image
 
 from assay_core.realization import TrialRealization
 from assay_ros import convert
+from assay_ros.testing import image_array
 
 
 def realization() -> TrialRealization:
@@ -52,7 +53,7 @@ def test_stamps_convert_without_loss(ns: int) -> None:
 
 def test_an_image_of_cv_bridge_is_read_without_change() -> None:
     pixels = np.arange(4 * 6 * 3, dtype=np.uint8).reshape(4, 6, 3)
-    assert np.array_equal(convert.image_array(CvBridge().cv2_to_imgmsg(pixels, "rgb8")), pixels)
+    assert np.array_equal(image_array(CvBridge().cv2_to_imgmsg(pixels, "rgb8")), pixels)
 
 
 @pytest.mark.parametrize(
@@ -63,4 +64,4 @@ def test_a_torn_or_foreign_frame_is_refused(change: dict[str, object]) -> None:
     for name, value in change.items():
         setattr(message, name, value)
     with pytest.raises(ValueError, match="expected rgb8"):
-        convert.image_array(message)
+        image_array(message)

@@ -7,8 +7,8 @@ from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
 from world_client import Bench, call, realization
 
-from assay_ros.convert import image_array, to_ns
-from assay_ros.testing import graph
+from assay_ros.convert import to_ns
+from assay_ros.testing import graph, image_array
 from assay_sim.mock_dynamics import START_POSITION
 
 DT = 100_000_000

@@ -13,8 +13,8 @@ from world_client import Bench, realization
 from assay_benchmarks import catalog
 from assay_core.rig import ARMS, action_high, joint_names
 from assay_msgs.msg import ArmState, ResultCode
-from assay_ros.convert import image_array, to_ns
-from assay_ros.testing import graph
+from assay_ros.convert import to_ns
+from assay_ros.testing import graph, image_array
 from assay_sim.camera_model import camera_model
 from assay_sim.kinematics import arm_poses
 from assay_sim.mock_dynamics import START_POSITION, MockDynamics
