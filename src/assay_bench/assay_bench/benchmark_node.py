@@ -59,6 +59,7 @@ class BenchmarkNode(LifecycleNode):
         self._entities: list[Callable[[], Any]] = []
         self._world: WorldClient | None = None
         self._timer: Any = None
+        self._paused = False
         self._soon: deque[Callable[[], None]] = deque()
 
     # -- lifecycle ----------------------------------------------------------------------------------------------------
@@ -140,6 +141,9 @@ class BenchmarkNode(LifecycleNode):
     def publish_trial(self, message: TrialState) -> None:
         """Publish on benchmark/trial."""
         self._trial.publish(message)
+        if message.paused and not self._paused:
+            self.get_logger().warning(f"trial {message.trial_id}: {message.message}")
+        self._paused = bool(message.paused)
 
     def publish_realization(self, message: Realization) -> None:
         """Publish on benchmark/realization."""

@@ -335,6 +335,7 @@ class RunnerDesk:
         if current is not None and current.trial.paused:
             yield from self.bench.commit(session, events.runner_back(current.id, current.trial.state))
             self.bench.happen(current, Event.RUNNER_BACK)
+            current.message = ""
             self.bench.publish(session)
 
     def _named(self, request: Any) -> tuple[Session, CurrentTrial]:

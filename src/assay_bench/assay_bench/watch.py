@@ -74,6 +74,10 @@ class Watch:
         if event is Event.RUNNER_SILENT:
             yield from bench.commit(session, events.runner_silent(current.id, state, silent_s))
             bench.happen(current, event)
+            current.message = (
+                f"paused: runner '{session.runner_id}' has been silent for {silent_s:.0f} s in {state.name}. "
+                "fix: see whether that process lives; if it does not, resume the session"
+            )
             bench.publish(session)
         elif event is Event.INTERRUPTED:
             yield from bench.end(

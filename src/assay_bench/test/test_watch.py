@@ -100,11 +100,12 @@ def test_a_silent_runner_pauses_the_trial_and_a_heartbeat_ends_the_pause(tmp_pat
     tick(bench, 2.0)
     assert bench.trials[-1].paused
     assert bench.trials[-1].state == State.RUNNING
+    assert f"runner '{RUNNER}' has been silent for 6 s in RUNNING" in bench.trials[-1].message
     beat(bench, runner="stranger-1-x")
     beat(bench, session="other")
     assert bench.trials[-1].paused
     beat(bench)
-    assert not bench.trials[-1].paused
+    assert (bench.trials[-1].paused, bench.trials[-1].message) == (False, "")
     assert bench.kinds()[-2:] == ["runner_silent", "runner_back"]
 
 
