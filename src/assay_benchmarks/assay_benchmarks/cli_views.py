@@ -66,7 +66,7 @@ def show_data(instance_id: str) -> dict[str, Any]:
         "task": f"kitchenbench/{spec.key}",
         "version": spec.version,
         "title": spec.title,
-        "file": str(data_dir() / f"{spec.key}.yaml"),
+        "file": str((data_dir() / f"{spec.key}.yaml").resolve()),
         "scene_id": scene_id_of(instance_id),
         "scene_seed": seed,
         "max_steps": spec.max_steps,

@@ -6,8 +6,8 @@ starts the graph's processes.
 
 from __future__ import annotations
 
-import os
 import shutil
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -58,13 +58,16 @@ def check_directory(directory: Path) -> None:
         raise ConfigError(
             f"session '{directory}'", expected="a directory to create it in", got=f"file '{parent}'", fix="move it"
         )
-    if not os.access(parent, os.W_OK | os.X_OK):
+    try:
+        # Permissions alone do not tell: root may write anywhere but to a file system that takes no files.
+        Path(tempfile.mkdtemp(prefix=".assay-", dir=parent)).rmdir()
+    except OSError as error:
         raise ConfigError(
             f"session '{directory}'",
             expected=f"a writable directory '{parent}'",
-            got="no permission to write",
+            got=error.strerror or str(error),
             fix="choose another --session, or change the permissions",
-        )
+        ) from error
 
 
 def check_disk(directory: Path, needed: int) -> None:

@@ -32,8 +32,13 @@ def test_an_existing_session_is_not_overwritten(tmp_path: Path) -> None:
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_directory_without_permission_is_named(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
-    with pytest.raises(ConfigError, match=r"no permission to write"):
+    with pytest.raises(ConfigError, match=r"a writable directory .* got Permission denied"):
         preflight.check_directory(tmp_path / "session")
+
+
+def test_a_file_system_that_takes_no_files_is_called_unwritable() -> None:
+    with pytest.raises(ConfigError, match=r"session '/proc/x/y': expected a writable directory '/proc', got "):
+        preflight.check_directory(Path("/proc/x/y"))
 
 
 def test_what_the_kernel_refuses_is_named_even_for_root(tmp_path: Path) -> None:

@@ -137,7 +137,7 @@ def _segment_size(environ: Mapping[str, str]) -> int:
                 f"DDS profile {profile}",
                 expected="a readable XML file",
                 got=str(error),
-                fix=f"correct {variable}",
+                fix=f"correct {variable if os.environ.get(variable) == profile else 'dds_profile:=PATH'}",
             ) from error
         sizes = [int(e.text) for e in tree.iter() if e.tag.endswith("segment_size") and e.text and e.text.isdigit()]
         return max(sizes, default=_DEFAULT_SEGMENT)

@@ -255,9 +255,28 @@ def test_a_graph_that_does_not_come_up_in_time_says_what_is_missing(managed: Pat
 
 def test_a_node_that_cannot_be_brought_up_ends_the_wait_at_once(managed: Path, tmp_path: Path) -> None:
     with running(managed, tmp_path) as graph:
-        write_state(graph.state_file, Bringup(failed=True, message="policy: configure was refused: no such policy"))
-        with pytest.raises(RigFault, match="policy: configure was refused: no such policy"):
+        nodes = (NodeState("world", "failed", "activate was refused: no camera"),)
+        write_state(
+            graph.state_file, Bringup(failed=True, message="world: activate was refused: no camera", nodes=nodes)
+        )
+        with pytest.raises(RigFault, match="world: activate was refused: no camera"):
             graph.wait_ready(600.0)
+
+
+def test_a_node_that_refuses_its_configuration_is_a_matter_of_configuration(managed: Path, tmp_path: Path) -> None:
+    with running(managed, tmp_path) as graph:
+        reason = "configure was refused: no such policy"
+        nodes = (NodeState("policy", "failed", reason),)
+        write_state(graph.state_file, Bringup(failed=True, message=f"policy: {reason}", nodes=nodes))
+        with pytest.raises(ConfigError, match="policy: configure was refused: no such policy"):
+            graph.wait_ready(600.0)
+
+
+def test_exit_code_2_is_a_matter_of_configuration(prefix: Prefix, write: Write, tmp_path: Path) -> None:
+    prefix.add("fake", "lifecycle_manager", "import sys; print('error: stages: none', file=sys.stderr); sys.exit(2)")
+    path = write("launch:\n  - node: {pkg: fake, exec: lifecycle_manager, name: lifecycle_manager}\n")
+    with running(path, tmp_path) as graph, pytest.raises(ConfigError, match="exit code 2: error: stages: none"):
+        graph.wait_ready(600.0)
 
 
 def test_a_death_ends_the_wait_at_once(managed: Path, tmp_path: Path) -> None:

@@ -217,3 +217,13 @@ def test_a_profile_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     (tmp_path / "broken.xml").write_text("<dds>", encoding="utf-8")
     with pytest.raises(ConfigError, match=r"DDS profile .*broken\.xml"):
         shm.require_room(1, {"FASTRTPS_DEFAULT_PROFILES_FILE": str(tmp_path / "broken.xml")}, tmp_path)
+
+
+def test_a_missing_profile_names_what_the_user_gave(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name, path = "FASTRTPS_DEFAULT_PROFILES_FILE", str(tmp_path / "none.xml")
+    monkeypatch.delenv(name, raising=False)
+    with pytest.raises(ConfigError, match=r"DDS profile .*none.xml: .* fix: correct dds_profile:=PATH"):
+        shm.require_room(1, {name: path}, tmp_path)
+    monkeypatch.setenv(name, path)
+    with pytest.raises(ConfigError, match=f"fix: correct {name}"):
+        shm.require_room(1, {name: path}, tmp_path)

@@ -9,7 +9,9 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -21,6 +23,7 @@ from assay_bridge.running import Job, closing_words, exit_code, run_job, unvalid
 from assay_bridge.stop import Interrupted, Stop, Watch
 from assay_cli.console import INTERRUPTED, complain, page, say, silence_output
 from assay_core.domains import claim, from_environment, hold_rig
+from assay_core.errors import AssayError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,6 +37,12 @@ __all__ = ["graph_arguments", "log_directory", "resolve_graph", "run_session"]
 LAUNCH_FILE = "eval"
 HURRY_S = 1.5
 """After an interrupt, how long processes may take to end by themselves [s]."""
+
+KEPT_LOGS = 50
+"""Graphs whose logs are kept."""
+
+IN_USE_S = 24 * 3600.0
+"""Logs that were written to within this time are kept anyway [s]."""
 
 READY_S = 60.0
 """Longest wait for the graph [s]; it takes a few seconds."""
@@ -70,9 +79,33 @@ def resolve_graph(plan: Plan) -> Resolved:
 
 
 def log_directory(session_id: str) -> Path:
-    """Return where the graph's processes log; outside the session, since they write until after it is sealed."""
-    state = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
-    return Path(state) / "assay" / "log" / session_id
+    """Return where the graph's processes log; outside the session, since they write until after it is sealed.
+
+    Logs of old graphs are removed, the newest `KEPT_LOGS` stay. Where the user's state directory cannot be written, a
+    temporary one serves.
+    """
+    try:
+        state = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
+        base = Path(state) / "assay" / "log"
+        base.mkdir(parents=True, exist_ok=True)
+        Path(tempfile.mkdtemp(dir=base)).rmdir()
+    except (OSError, RuntimeError):  # a home that cannot be written, or none
+        return Path(tempfile.mkdtemp(prefix="assay-log-")) / session_id
+    _discard_old_logs(base, session_id)
+    return base / session_id
+
+
+def _discard_old_logs(base: Path, session_id: str) -> None:
+    """Remove the logs of all but the newest graphs, never of one that wrote within a day: it may still run."""
+    dated = []
+    for directory in base.iterdir():
+        with contextlib.suppress(OSError):  # another run may be removing it
+            if directory.is_dir() and directory.name != session_id:
+                newest = max(path.stat().st_mtime for path in (directory, *directory.rglob("*")))
+                dated.append((newest, directory))
+    for newest, directory in sorted(dated, reverse=True)[KEPT_LOGS - 1 :]:
+        if time.time() - newest > IN_USE_S:
+            shutil.rmtree(directory, ignore_errors=True)
 
 
 def run_session(plan: Plan, prepare: Callable[[], Job], *, attach: bool, as_json: bool) -> int:
@@ -91,11 +124,17 @@ def run_session(plan: Plan, prepare: Callable[[], Job], *, attach: bool, as_json
     with Stop() as stop:
         try:
             with _graph(plan, stop, attach=attach) as (graph, ready):
-                ready()
-                job = prepare()
-                watch = Watch(stop, None if graph is None else graph.dead)
-                complain(f"session {job.directory}: {len(job.pending)} of {len(plan.entries)} trials to run")
-                return _run(job, watch, as_json=as_json, logs=None if graph is None else graph.log_dir)
+                logs = None if graph is None else graph.log_dir
+                try:
+                    ready()
+                    job = prepare()
+                    watch = Watch(stop, None if graph is None else graph.dead)
+                    complain(f"session {job.directory}: {len(job.pending)} of {len(plan.entries)} trials to run")
+                    return _run(job, watch, as_json=as_json, logs=logs)
+                except AssayError:
+                    if logs is not None:
+                        complain(f"logs of the graph: {logs}")
+                    raise
         except Interrupted as interrupt:
             complain(str(interrupt))
             return INTERRUPTED

@@ -138,6 +138,12 @@ def test_list_and_show_are_for_people_otherwise(capsys: pytest.CaptureFixture[st
     assert "pour the dry pasta" in run(capsys, "show", "pour_pasta/full-box")[1]
 
 
+def test_show_names_the_file_that_an_author_edits(capsys: pytest.CaptureFixture[str]) -> None:
+    path = Path(json.loads(run(capsys, "show", "pour_pasta/full-box", "--json")[1])["file"])
+    assert path.is_file()
+    assert path == path.resolve(), "a link under build/ is not what is edited"
+
+
 def test_a_reader_that_has_seen_enough_is_no_error() -> None:
     program = f"{sys.executable} -m assay_cli list policies | true"
     done = subprocess.run(["bash", "-c", program], capture_output=True, text=True, timeout=60, check=True)

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from assay_bridge.planning import BACKENDS, OPERATORS, EvalOptions, make_plan, policy_names
+from assay_bridge.running import Job
 from assay_bridge.session_runner import RunnerParams
 from assay_bringup.launch.resolve import declared_arguments
 from assay_cli.eval_options import _OWN_OPTIONS
-from assay_cli.host import graph_arguments, log_directory
+from assay_cli.host import graph_arguments, log_directory, run_session
+from assay_core.errors import RigFault
 from assay_policies import registry
 
 
@@ -47,6 +53,55 @@ def test_a_plan_without_cameras_still_gives_a_size() -> None:
 def test_logs_lie_outside_the_session(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     assert log_directory("s") == tmp_path / "assay" / "log" / "s"
+
+
+def test_logs_of_old_graphs_go_and_the_newest_fifty_stay(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    base = log_directory("s").parent
+    week = 7 * 86400
+    for age in range(60):
+        directory = base / f"g{age:02d}"
+        directory.mkdir()
+        for path in (directory / "world.log", directory):
+            path.touch()
+            os.utime(path, (time.time() - week - age,) * 2)
+    (base / "g59" / "world.log").touch()
+    log_directory("s").mkdir()
+    left = sorted(path.name for path in base.iterdir())
+    assert left == [*(f"g{age:02d}" for age in range(48)), "g59", "s"], "g59 was written to just now"
+
+
+def test_a_home_that_cannot_be_written_is_no_obstacle(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    monkeypatch.setenv("HOME", "/proc/nobody")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    directory = log_directory("s")
+    assert directory.name == "s"
+    assert directory.parent.parent == tmp_path
+
+
+def test_a_death_while_connecting_says_where_the_logs_are(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Graph:
+        log_dir = tmp_path / "logs"
+
+        def dead(self) -> None:
+            return None
+
+    @contextlib.contextmanager
+    def graph(*_args: object, **_kwargs: object) -> Iterator[tuple[Graph, Callable[[], None]]]:
+        yield Graph(), lambda: None
+
+    def connect(*_args: object) -> None:
+        raise RigFault("world died")
+
+    plan = make_plan(EvalOptions(tasks=("pour_pasta/full-box",), epochs=1))
+    monkeypatch.setattr("assay_cli.host._graph", graph)
+    monkeypatch.setattr("assay_cli.host.run_job", connect)
+    with pytest.raises(RigFault, match="world died"):
+        run_session(plan, lambda: Job(plan, tmp_path, "", ()), attach=False, as_json=False)
+    assert f"logs of the graph: {tmp_path / 'logs'}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda s: s.name)

@@ -18,6 +18,7 @@ from types import TracebackType
 import yaml
 
 from assay_bringup import shm
+from assay_bringup.bringup_plan import CONFIGURE
 from assay_bringup.launch.child import Child, describe_end, last_line
 from assay_bringup.launch.model import PARAMETERS, Resolved, ResolvedProcess
 from assay_bringup.launch.stages import Stages
@@ -29,6 +30,9 @@ __all__ = ["End", "GraphProcesses"]
 MANAGER = "lifecycle_manager"
 """Executable that writes the state which `GraphProcesses.wait_ready` reads."""
 
+_CONFIGURATION = 2
+"""Exit code of a process that refuses its configuration."""
+_REFUSED = f"{CONFIGURE} was refused"
 _POLL_S = 0.02
 _REAP_S = 2.0
 """Time after SIGKILL in which the kernel gives a process up [s]; longer only where a driver hangs."""
@@ -162,6 +166,7 @@ class GraphProcesses:
 
         Raises:
             ConfigError: The launch has no lifecycle manager.
+            ConfigError: Also when a process ended with exit code 2, or a node refused to be configured.
             RigFault: A process died or a node could not be brought up; the message names it and says why.
             DeadlineError: Time is up; the message says what was missing.
         """
@@ -179,11 +184,14 @@ class GraphProcesses:
                 if progress is not None:
                     progress(state)
             if dead is not None:
-                raise RigFault(f"the graph did not come up: {dead}")
+                refused = any(end.returncode == _CONFIGURATION and not end.stopped for end in self.ends())
+                raise (ConfigError if refused else RigFault)(f"the graph did not come up: {dead}")
             if state is not None and state.ready:
                 return
             if state is not None and state.failed:
-                raise RigFault(f"the graph did not come up: {state.message}. logs: {self.log_dir}")
+                refused = any(node.state == "failed" and node.message.startswith(_REFUSED) for node in state.nodes)
+                text = f"the graph did not come up: {state.message}. logs: {self.log_dir}"
+                raise (ConfigError if refused else RigFault)(text)
             if time.monotonic() >= end:
                 missing = f"{MANAGER}: not started" if last is None else last.missing() or last.message
                 raise DeadlineError(
