@@ -71,7 +71,7 @@ def segments(pid: int) -> set[str]:
     return {name for name in found if re.search(r"_port7[0-3]\d\d$", name) is None}
 
 
-def test_the_graph_is_at_least_four_processes_that_listen_on_loopback_only(tmp_path: Path) -> None:
+def test_the_graph_is_processes_that_listen_on_loopback_only_and_leave_nothing_behind(tmp_path: Path) -> None:
     with ros_graph() as (context, executor, number), running(tmp_path, number) as graph:
         pids = graph.running()
         assert set(pids) == NODES
@@ -87,6 +87,12 @@ def test_the_graph_is_at_least_four_processes_that_listen_on_loopback_only(tmp_p
         assert state.last.status[0].name == "graph"
         assert state.last.status[0].level == DiagnosticStatus.OK
         assert [s.name for s in state.last.status[1:]] == ["world", "policy", "benchmark"]
+        processes = [psutil.Process(pid) for pid in pids.values()]
+        names = {name for pid in pids.values() for name in segments(pid)}
+        ends = graph.stop()
+        assert not any(process.is_running() for process in processes)
+        assert [(end.label, end.message) for end in ends if end.returncode != 0 or end.escalated] == []
+        assert names & set(shm.leftovers()) == set()
     del context
 
 
@@ -103,33 +109,18 @@ class State(Node):
         self.last = message
 
 
-def test_a_stopped_graph_leaves_no_process_and_no_shared_memory(tmp_path: Path) -> None:
+def test_a_killed_node_is_named_and_a_graph_that_was_all_killed_leaves_no_shared_memory(tmp_path: Path) -> None:
     with claim(pool=TEST_DOMAINS, deadline_s=20.0) as held, running(tmp_path, held.number) as graph:
-        processes = [psutil.Process(pid) for pid in graph.running().values()]
-        names = {name for process in processes for name in segments(process.pid)}
-        ends = graph.stop()
-        assert not any(process.is_running() for process in processes)
-        assert [(end.label, end.message) for end in ends if end.returncode != 0 or end.escalated] == []
-        assert names & set(shm.leftovers()) == set()
-
-
-def test_a_graph_whose_processes_were_all_killed_leaves_no_shared_memory_either(tmp_path: Path) -> None:
-    with claim(pool=TEST_DOMAINS, deadline_s=20.0) as held, running(tmp_path, held.number) as graph:
-        pids = list(graph.running().values())
-        names = {name for pid in pids for name in segments(pid)}
-        for pid in pids:
+        pids = graph.running()
+        names = {name for pid in pids.values() for name in segments(pid)}
+        os.kill(pids["policy"], signal.SIGKILL)
+        graph.wait_change(0, 20.0)
+        assert graph.dead() == f"policy (policy_node, pid {pids['policy']}) died: SIGKILL"
+        assert set(graph.running()) == NODES - {"policy"}
+        for pid in graph.running().values():
             os.kill(pid, signal.SIGKILL)
         graph.stop()
         assert names & set(shm.leftovers()) == set()
-
-
-def test_a_killed_node_is_named(tmp_path: Path) -> None:
-    with claim(pool=TEST_DOMAINS, deadline_s=20.0) as held, running(tmp_path, held.number) as graph:
-        pid = graph.running()["policy"]
-        os.kill(pid, signal.SIGKILL)
-        graph.wait_change(0, 20.0)
-        assert graph.dead() == f"policy (policy_node, pid {pid}) died: SIGKILL"
-        assert set(graph.running()) == NODES - {"policy"}
 
 
 def test_two_graphs_side_by_side_do_not_meet(tmp_path: Path) -> None:
