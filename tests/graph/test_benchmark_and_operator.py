@@ -141,10 +141,8 @@ def rig(tmp_path: Path) -> Iterator[Rig]:
 
 DEATHS = {
     "after_commit:trial_started": State.ARRANGE,
-    "before_commit:operator_ready": State.ARRANGE,
     "before_commit:trial_advanced/RUNNING": State.READY,
     "after_commit:trial_advanced/RUNNING": State.RUNNING,
-    "after_commit:trial_advanced/PARKING": State.PARKING,
     "before_commit:trial_advanced/JUDGE": State.PARKING,
     "before_commit:verdict": State.JUDGE,
     "after_commit:verdict": State.JUDGE,
