@@ -107,6 +107,10 @@ class GraphClient:
         """The policy's label that operators may see; empty before its first reset."""
         return self.policy.label
 
+    def tell_waiting(self, tell: Callable[[str, str, tuple[str, ...]], None]) -> None:
+        """Have ``tell`` called with trial id, state and who is waited for, once each time that it is a person."""
+        self._trial.tell = tell
+
     # -- session -----------------------------------------------------------------------------------------------------
 
     def connect(self, *, policy: bool = False) -> None:

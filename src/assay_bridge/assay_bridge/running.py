@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from assay_bridge.session import SessionEnd
     from assay_bridge.stop import Watch
 
-__all__ = ["Job", "client_config", "closing_words", "exit_code", "run_job", "unvalidated_instances"]
+__all__ = ["Job", "client_config", "closing_words", "exit_code", "run_job", "unvalidated_instances", "waiting_words"]
 
 CONNECT_S = 30.0
 AUTOMATIC_S = 60.0
@@ -91,6 +91,8 @@ def run_job(job: Job, watch: Watch, progress: Progress) -> tuple[SessionEnd, Der
     try:
         client = GraphClient(client_config(job.plan), liveness=watch)
         try:
+            if job.plan.operator == "none":
+                client.tell_waiting(lambda *who: progress.message(waiting_words(job.plan, *who)))
             client.connect(policy=True)
             client.open_session(str(job.directory.absolute()), job.plan_hash, resume=job.resume)
             embodiment = AssayEmbodiment.attached(client)
@@ -127,6 +129,20 @@ def run_job(job: Job, watch: Watch, progress: Progress) -> tuple[SessionEnd, Der
     except (AssayError, OSError) as error:
         progress.message(f"warning: logs and summary could not be derived: {error}")
         return end, None
+
+
+def waiting_words(plan: Plan, trial: str, state: str, people: tuple[str, ...]) -> str:
+    """Return who is waited for, and by which ids they may answer.
+
+    Args:
+        plan: Plan of the session.
+        trial: Id of the trial.
+        state: Name of its state, e.g. ``ARRANGE``.
+        people: ``operator``, ``grader`` or both.
+    """
+    ids = {"operator": plan.operators, "grader": plan.graders}
+    named = " and ".join(f"{kind} {' or '.join(ids[kind])}" for kind in people)
+    return f"trial {trial} is in {state}, waiting for {named}"
 
 
 def exit_code(end: SessionEnd, derived: Derived | None) -> int:

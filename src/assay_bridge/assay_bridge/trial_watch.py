@@ -23,6 +23,9 @@ __all__ = ["TERMINAL", "TrialWatch"]
 TERMINAL = frozenset({TrialState.DONE, TrialState.SKIPPED, TrialState.INVALID, TrialState.HALTED})
 """States in which a trial is over."""
 
+PEOPLE = ("operator", "grader")
+"""Who may be a person, of those that ``TrialState.waiting_for`` names."""
+
 
 class TrialWatch:
     """Follows the current trial of one session.
@@ -41,6 +44,9 @@ class TrialWatch:
         self.state = TrialState()
         """The newest message of benchmark/trial."""
         self.trial_id = ""
+        self.tell: Callable[[str, str, tuple[str, ...]], None] | None = None
+        """Told once each time that a person is waited for: trial id, state, and ``operator`` or ``grader``."""
+        self._told: tuple[str, str, tuple[str, ...]] | None = None
         quiet: Any = quiet_subscription()
         node = spinner.node
         node.create_subscription(TrialState, "benchmark/trial", self._on_trial, qos.LATCHED, event_callbacks=quiet)
@@ -131,6 +137,14 @@ class TrialWatch:
     def _on_trial(self, message: TrialState) -> None:
         if message.session_id == self._session_id:
             self.state = message
+            self._tell_waiting()
+
+    def _tell_waiting(self) -> None:
+        people = tuple(name for name in self.state.waiting_for if name in PEOPLE)
+        now = (str(self.state.trial_id), state_name(self.state.state), people)
+        if self.tell is not None and people and now != self._told:
+            self.tell(*now)
+        self._told = now
 
     def _on_verdict(self, message: Verdict) -> None:
         if message.trial_id == self.trial_id:

@@ -277,6 +277,20 @@ def test_a_refused_advance_says_how_the_trial_ended(make_rig):
         client.advance(TrialState.RUNNING)
 
 
+def test_a_person_who_is_waited_for_is_told_of_once(make_rig):
+    fakes, client = make_rig()
+    fakes.benchmark.verdict = None
+    told = []
+    client.tell_waiting(lambda *who: told.append(who))
+    started(client)
+    for waiting in (["world"], ["runner", "grader"], ["runner", "grader"]):
+        fakes.benchmark.state.waiting_for = waiting
+        client.advance(TrialState.JUDGE)
+        with pytest.raises(DeadlineError):
+            client.wait_for_verdict(0.3)
+    assert told == [("000003-0", "JUDGE", ("grader",))]
+
+
 def test_waiting_for_a_verdict_says_who_is_waited_for(make_rig):
     fakes, client = make_rig()
     fakes.benchmark.verdict = None

@@ -14,6 +14,7 @@ from inspect_robots.scene import Scene
 from inspect_robots.task import Task
 
 from assay_bridge.planning import EvalOptions, make_plan, policy_names
+from assay_bridge.running import waiting_words
 from assay_bridge.software import software_versions
 from assay_core.errors import ConfigError
 from assay_core.plan import load_plan
@@ -190,6 +191,10 @@ def test_a_policy_is_checked_with_its_arguments(monkeypatch: pytest.MonkeyPatch)
 def test_people_that_a_user_names_are_in_the_plan() -> None:
     plan = plan_of("kitchenbench/stack", operator="none", operators=("anna",), graders=("ben", "anna"))
     assert (plan.operators, plan.graders) == (("anna",), ("checker", "ben", "anna"))
+    words = waiting_words(plan, "000000-0", "ARRANGE", ("operator",))
+    assert words == "trial 000000-0 is in ARRANGE, waiting for operator anna"
+    words = waiting_words(plan, "000000-0", "JUDGE", ("grader",))
+    assert words == "trial 000000-0 is in JUDGE, waiting for grader checker or ben or anna"
 
 
 def test_the_recorded_commit_is_not_that_of_the_working_directory(
