@@ -80,3 +80,11 @@ def test_a_script_that_fails_is_named(layout):
     write(layout.install / "local_setup.sh", "echo broken >&2; exit 3\n")
     with pytest.raises(SetupError, match=r"local_setup.sh to run, got broken"):
         environment.compute(layout, "wheels", dict(os.environ))
+
+
+def test_bytecode_is_kept_in_the_checkout_for_who_wants_none_beside_sources(built):
+    kept = environment.compute(built, "wheels", {"PATH": "/usr/bin"})
+    env = environment.apply(kept, {"PATH": "/usr/bin", "PYTHONDONTWRITEBYTECODE": "1"})
+    assert "PYTHONDONTWRITEBYTECODE" not in env
+    assert env["PYTHONPYCACHEPREFIX"] == str(built.root / ".assay/pycache")
+    assert "PYTHONPYCACHEPREFIX" not in environment.apply(kept, {"PATH": "/usr/bin"})

@@ -130,4 +130,8 @@ def apply(kept: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, str]
         env["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "SYSTEM_DEFAULT"
         env.pop("ROS_LOCALHOST_ONLY", None)
     env.setdefault("RMW_IMPLEMENTATION", "rmw_fastrtps_cpp")
+    if env.pop("PYTHONDONTWRITEBYTECODE", ""):
+        # Who wants no bytecode beside sources gets none there. Without any, each of a graph's processes would compile
+        # rclpy and its messages anew, which doubles the time that the graph takes to come up.
+        env.setdefault("PYTHONPYCACHEPREFIX", str(Path(env["ASSAY_ROOT"], ".assay", "pycache")))
     return env
