@@ -322,7 +322,7 @@ def test_a_session_in_progress_keeps_others_off_its_rig_and_its_directory(tmp_pa
             assert third.nodes() == {}
         with assay("resume", str(session), cwd=tmp_path / "b") as fourth:
             assert fourth.wait() == 2
-            assert f"one is running (process {first.process.pid}" in fourth.stderr()
+            assert f"one is running (process {first.node('benchmark').pid} on" in fourth.stderr()
         # Left to itself, another session takes another domain.
         with start(tmp_path / "c", epochs=2) as fifth:
             assert domain_of(fifth) != number
