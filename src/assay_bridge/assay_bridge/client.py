@@ -17,6 +17,7 @@ import rclpy
 from rclpy.context import Context
 from rclpy.node import Node
 
+from assay_bridge.benchmark_calls import OPEN_SESSION, BenchmarkCalls
 from assay_bridge.client_types import ChunkData, ClientConfig, SessionOpened, VerdictData
 from assay_bridge.frames import FrameSet
 from assay_bridge.heartbeat import Heart
@@ -25,24 +26,17 @@ from assay_bridge.policy_calls import PolicyCalls
 from assay_bridge.services import Services
 from assay_bridge.spinner import Gate, Spinner
 from assay_bridge.trial_watch import TERMINAL, TrialWatch
-from assay_core.errors import DataError, RigFault
+from assay_core.errors import RigFault
 from assay_core.plan import trial_id
 from assay_core.realization import TrialRealization
 from assay_msgs.msg import TrialState
-from assay_msgs.srv import (
-    AdvanceTrial,
-    CloseSession,
-    FinishTrial,
-    OpenSession,
-    ResetWorld,
-    StartTrial,
-)
-from assay_ros.convert import realization_from_msg, to_ns
+from assay_msgs.srv import ResetWorld
+from assay_ros.convert import to_ns
 
 __all__ = ["GraphClient"]
 
-BENCHMARK, WORLD = "benchmark", "world"
-"""Node names, for errors."""
+WORLD = "world"
+"""Node name, for errors."""
 
 
 class GraphClient:
@@ -82,14 +76,7 @@ class GraphClient:
         self._closed = False
         self._heart = Heart(node, config.session_id, config.runner_id)
         self._spinner.heartbeat = self._heart.beat
-        for kind, name in (
-            (OpenSession, "benchmark/open_session"),
-            (StartTrial, "benchmark/start_trial"),
-            (AdvanceTrial, "benchmark/advance_trial"),
-            (FinishTrial, "benchmark/finish_trial"),
-            (CloseSession, "benchmark/close_session"),
-        ):
-            self._services.add(kind, name)
+        self._benchmark = BenchmarkCalls(self._services, config)
         self.policy = PolicyCalls(self._services, config, self.motion.streams)
 
     @property
@@ -122,7 +109,7 @@ class GraphClient:
         Raises:
             DeadlineError: Something is not there within ``connect_s``; names each.
         """
-        names = ["benchmark/open_session"] + (["policy/infer"] if policy else [])
+        names = [OPEN_SESSION] + (["policy/infer"] if policy else [])
         missing: list[str] = []
 
         def complete() -> bool:
@@ -151,24 +138,10 @@ class GraphClient:
             ConfigError: Another session is open, the plan differs, or the session is sealed.
             DeadlineError: No answer in time.
         """
-        request = OpenSession.Request(
-            session_id=self.config.session_id,
-            runner_id=self.config.runner_id,
-            directory=directory,
-            plan_hash=plan_hash,
-            resume=resume,
-        )
-        answer = self._services.call_when_ready(
-            OpenSession,
-            "benchmark/open_session",
-            request,
-            deadline_s=self.config.service_s,
-            ready_s=self.config.connect_s,
-            node=BENCHMARK,
-        )
+        opened = self._benchmark.open_session(directory, plan_hash, resume=resume)
         self._heart.beating = True
         self._heart.beat()
-        return SessionOpened(int(answer.next_plan_index), answer.head_hash)
+        return opened
 
     def close_session(self, status: int, reason: str = "") -> str:
         """Close the session and return the seal's root hash; empty when it was not sealed.
@@ -177,13 +150,9 @@ class GraphClient:
             status: ``CloseSession.Request.STATUS_*``.
             reason: Why, when it is not done.
         """
-        answer = self._benchmark(
-            CloseSession,
-            "close_session",
-            CloseSession.Request(session_id=self.config.session_id, status=status, reason=reason),
-        )
+        root_hash = self._benchmark.close_session(status, reason)
         self._heart.beating = False
-        return str(answer.root_hash)
+        return root_hash
 
     # -- trial -------------------------------------------------------------------------------------------------------
 
@@ -201,26 +170,7 @@ class GraphClient:
         self._trial.follow(trial_id(plan_index, attempt))
         self.motion.begin(self.trial_id)
         self._heart.trial_id, self._heart.step = self.trial_id, 0
-        answer = self._benchmark(
-            StartTrial,
-            "start_trial",
-            StartTrial.Request(
-                session_id=self.config.session_id,
-                trial_id=self.trial_id,
-                plan_index=plan_index,
-                attempt=attempt,
-                entry_json=entry_json,
-            ),
-        )
-        self._realization_msg = answer.realization
-        realization = realization_from_msg(answer.realization)
-        if realization.content_hash() != answer.realization.content_hash:
-            raise DataError(
-                f"realization of trial {self.trial_id}",
-                expected=f"content hash {answer.realization.content_hash}",
-                got=realization.content_hash(),
-                fix="run the benchmark node and the runner from the same version of the workspace",
-            )
+        self._realization_msg, realization = self._benchmark.start_trial(self.trial_id, plan_index, attempt, entry_json)
         return realization
 
     def wait_for_state(self, *states: int, deadline_s: float) -> TrialState:
@@ -262,16 +212,12 @@ class GraphClient:
             TrialEnded: It ended otherwise.
             RigFault: The benchmark node refused, or did not answer.
         """
-        request = AdvanceTrial.Request(
-            session_id=self.config.session_id, trial_id=self.trial_id, state=state, record_json=record_json
-        )
         try:
-            answer = self._benchmark(AdvanceTrial, "advance_trial", request)
+            return self._benchmark.advance_trial(self.trial_id, state, record_json)
         except RigFault:
             # The trial may have been ended from elsewhere, which says more than the refusal.
             self._trial.check()
             raise
-        return int(answer.state)
 
     def wait_for_verdict(self, deadline_s: float | None = None) -> VerdictData:
         """Wait until a verdict on the current trial was accepted, and return it.
@@ -293,18 +239,7 @@ class GraphClient:
             error: What went wrong; empty when completed.
             record_json: The whole trial record.
         """
-        answer = self._benchmark(
-            FinishTrial,
-            "finish_trial",
-            FinishTrial.Request(
-                session_id=self.config.session_id,
-                trial_id=self.trial_id,
-                status=status,
-                error=error,
-                record_json=record_json,
-            ),
-        )
-        return int(answer.state)
+        return self._benchmark.finish_trial(self.trial_id, status, error, record_json)
 
     # -- motion ------------------------------------------------------------------------------------------------------
 
@@ -402,9 +337,6 @@ class GraphClient:
             yield
         finally:
             self._spinner.watch = None
-
-    def _benchmark(self, kind: Any, name: str, request: Any) -> Any:
-        return self._services.call(kind, f"benchmark/{name}", request, deadline_s=self.config.service_s, node=BENCHMARK)
 
     def _republish(self) -> None:
         """Have the world publish the current frame set again, for a subscriber that missed part of it."""

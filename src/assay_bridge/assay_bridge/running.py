@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from assay_bridge.client_types import ClientConfig
     from assay_bridge.derived import Derived
     from assay_bridge.progress import Progress
-    from assay_bridge.session import SessionEnd
+    from assay_bridge.session_end import SessionEnd
     from assay_bridge.stop import Watch
 
 __all__ = ["Job", "client_config", "closing_words", "exit_code", "run_job", "unvalidated_instances", "waiting_words"]
@@ -147,7 +147,7 @@ def waiting_words(plan: Plan, trial: str, state: str, people: tuple[str, ...]) -
 
 def exit_code(end: SessionEnd, derived: Derived | None) -> int:
     """Return the exit code of the process that ran a session."""
-    from assay_bridge.session import Verdict
+    from assay_bridge.session_end import Verdict
 
     if end.verdict is Verdict.DONE:
         return exit_codes.DONE if derived is not None and derived.complete else exit_codes.INCOMPLETE
@@ -161,7 +161,7 @@ def exit_code(end: SessionEnd, derived: Derived | None) -> int:
 
 def closing_words(job: Job, end: SessionEnd, derived: Derived | None) -> tuple[str, ...]:
     """Return what a user must read beside the table: how it ended, what was lost, and how to go on."""
-    from assay_bridge.session import Verdict
+    from assay_bridge.session_end import Verdict
 
     lines = [f"warning: {text}" for text in (*end.warnings, *(derived.problems if derived is not None else ()))]
     if end.verdict is Verdict.DONE:

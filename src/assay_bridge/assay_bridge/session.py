@@ -7,7 +7,6 @@ whether to resume. It decides nothing about results: those follow from the journ
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +17,7 @@ from assay_bridge.grader import AssayGrader, take_verdict
 from assay_bridge.pictures import PictureWriter
 from assay_bridge.record import dumps, from_record, json_native, judged_part
 from assay_bridge.scoring import score_record, storable_score
+from assay_bridge.session_end import AttemptEnd, SessionEnd, Stopped, Verdict
 from assay_bridge.sink import AssaySink
 from assay_bridge.stop import Interrupted, Watch
 from assay_bridge.trial_runner import SAFETY_CHAIN, Ending, Motion, run_motion
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from assay_bridge.link import Link
     from assay_bridge.progress import Progress
 
-__all__ = ["FAREWELL_S", "Graph", "SessionEnd", "SessionRunner", "Verdict", "entry_name"]
+__all__ = ["FAREWELL_S", "Graph", "SessionRunner", "entry_name"]
 
 FAREWELL_S = 1.0
 """Longest time to cancel a trial and close the session after an interrupt [s]."""
@@ -77,61 +77,6 @@ class Graph(Protocol):
 
     def trial_ended(self) -> bool:
         """Whether the current trial has reached a terminal state."""
-
-
-class Verdict(enum.Enum):
-    """What a whole session came to."""
-
-    DONE = "done"
-    """Every entry has its final result."""
-    STOPPED = "stopped"
-    """The rig or a process failed; resume after repair."""
-    REFUSED = "refused"
-    """Something is configured in a way that cannot work."""
-    HALTED = "halted"
-    """Stopped for safety."""
-    INTERRUPTED = "interrupted"
-    """A user asked to stop."""
-
-
-@dataclass(frozen=True)
-class SessionEnd:
-    """How a session ended."""
-
-    verdict: Verdict
-    reason: str = ""
-    """Why, when it is not done."""
-    root_hash: str = ""
-    """SHA-256, hex, of the seal; empty when not sealed."""
-    derived: Derived | None = None
-    """Logs and summary that the seal covers; None when not sealed."""
-    warnings: tuple[str, ...] = ()
-    """What went wrong beside the results, e.g. a picture that could not be written."""
-
-
-@dataclass
-class _AttemptEnd:
-    """How one attempt ended."""
-
-    state: int
-    """Terminal state, a `TrialState` constant."""
-    ending: Ending
-    success: bool = False
-    reason: str = ""
-    error: BaseException | None = None
-
-    @property
-    def final(self) -> bool:
-        """Whether the entry has its result, whatever it is."""
-        return self.state != TrialState.INVALID
-
-
-class _Stopped(Exception):
-    """The session cannot go on."""
-
-    def __init__(self, verdict: Verdict, reason: str) -> None:
-        super().__init__(reason)
-        self.verdict = verdict
 
 
 def entry_name(entry: PlanEntry) -> str:
@@ -177,7 +122,7 @@ class SessionRunner:
         try:
             for entry, attempt in self.pending:
                 self._run_entry(entry, attempt)
-        except _Stopped as stopped:
+        except Stopped as stopped:
             verdict, reason = stopped.verdict, str(stopped)
         except Interrupted as interrupt:
             verdict, reason = Verdict.INTERRUPTED, str(interrupt)
@@ -195,11 +140,11 @@ class SessionRunner:
             self.progress.trial_started(name, attempt)
             end = self._run_attempt(entry, attempt)
             if end.state == TrialState.HALTED:
-                raise _Stopped(Verdict.HALTED, end.reason)
+                raise Stopped(Verdict.HALTED, end.reason)
             if end.ending is Ending.CANCELLED:
-                raise _Stopped(Verdict.INTERRUPTED, end.reason)
+                raise Stopped(Verdict.INTERRUPTED, end.reason)
             if end.ending is Ending.CONFIG:
-                raise _Stopped(Verdict.REFUSED, end.reason)
+                raise Stopped(Verdict.REFUSED, end.reason)
             if end.final:
                 self._faults = 0
                 if end.reason:
@@ -214,16 +159,16 @@ class SessionRunner:
                 return
             attempt += 1
 
-    def _check_rig(self, end: _AttemptEnd) -> None:
+    def _check_rig(self, end: AttemptEnd) -> None:
         """Stop the session when the rig cannot be expected to serve the next attempt."""
         dead = self.watch.dead()
         if dead:
-            raise _Stopped(Verdict.STOPPED, dead)
+            raise Stopped(Verdict.STOPPED, dead)
         self._faults = self._faults + 1 if end.ending is Ending.RIG_FAULT else 0
         if self._faults >= MAX_FAULTS_IN_A_ROW:
-            raise _Stopped(Verdict.STOPPED, f"{self._faults} rig faults in a row, the last one: {end.reason}")
+            raise Stopped(Verdict.STOPPED, f"{self._faults} rig faults in a row, the last one: {end.reason}")
 
-    def _run_attempt(self, entry: PlanEntry, attempt: int) -> _AttemptEnd:
+    def _run_attempt(self, entry: PlanEntry, attempt: int) -> AttemptEnd:
         task, scenes, _ = self._task(entry.task)
         if entry.scene_id not in scenes:
             raise ConfigError(
@@ -258,16 +203,16 @@ class SessionRunner:
                 ending = Ending.SAFETY
             return self._give_up(entry, motion, ending, error)
 
-    def _never_started(self, motion: Motion) -> _AttemptEnd:
+    def _never_started(self, motion: Motion) -> AttemptEnd:
         """The benchmark node did not start the trial: there is nothing to finish, and no use in repeating."""
         error = self.link.failure or motion.error
         if motion.ending is Ending.CANCELLED:
-            raise _Stopped(Verdict.INTERRUPTED, str(motion.error))
-        raise _Stopped(self._verdict_of(error), self.watch.dead() or str(error))
+            raise Stopped(Verdict.INTERRUPTED, str(motion.error))
+        raise Stopped(self._verdict_of(error), self.watch.dead() or str(error))
 
     # -- judging -----------------------------------------------------------------------------------------------------
 
-    def _judge(self, entry: PlanEntry, task: Task, scene: Scene, motion: Motion) -> _AttemptEnd:
+    def _judge(self, entry: PlanEntry, task: Task, scene: Scene, motion: Motion) -> AttemptEnd:
         """Have a trial judged whose motion is complete, score it, and finish it."""
         record = motion.record
         record.parked_observation = self._parked()
@@ -287,7 +232,7 @@ class SessionRunner:
         reason = f"judged invalid ({verdict.invalid_reason}) {verdict.note}".rstrip() if invalid else ""
         if failures:
             reason = "; ".join(failures)
-        return _AttemptEnd(state, motion.ending, verdict.outcome == "success", reason)
+        return AttemptEnd(state, motion.ending, verdict.outcome == "success", reason)
 
     def _parked(self) -> Any:
         """Have the arms parked; framework errors come back as ours."""
@@ -299,13 +244,13 @@ class SessionRunner:
             cause = self.link.failure
             raise cause if isinstance(cause, AssayError) else DataError(str(error)) from error
 
-    def _end_early(self, entry: PlanEntry, motion: Motion) -> _AttemptEnd:
+    def _end_early(self, entry: PlanEntry, motion: Motion) -> AttemptEnd:
         """Finish a trial whose motion did not complete."""
         error = self.link.failure if isinstance(self.link.failure, AssayError) else motion.error
         self._sink.on_trial_end(motion.record)
         return self._give_up(entry, motion, motion.ending, error)
 
-    def _give_up(self, entry: PlanEntry, motion: Motion, ending: Ending, error: BaseException | None) -> _AttemptEnd:
+    def _give_up(self, entry: PlanEntry, motion: Motion, ending: Ending, error: BaseException | None) -> AttemptEnd:
         """Finish a trial that has no verdict, unless it has ended by itself (skipped, aborted, halted)."""
         reason = self.watch.dead() or str(error or ending.value)
         if ending is Ending.CANCELLED and self.watch.stop.requested:
@@ -315,19 +260,19 @@ class SessionRunner:
         text = dumps(self._full_record(entry, motion))
         if ending is Ending.CANCELLED:
             with self.watch.closing(), self.watch.stop.limit(FAREWELL_S):
-                return _AttemptEnd(self.graph.finish_trial(_FINISH[ending], reason, text), ending, False, reason, error)
+                return AttemptEnd(self.graph.finish_trial(_FINISH[ending], reason, text), ending, False, reason, error)
         try:
             with self.watch.closing():
                 state = self.graph.finish_trial(_FINISH[ending], reason, text)
         except AssayError as failure:
             # Without the benchmark node nothing can be recorded: the journal keeps the attempt as interrupted.
             also = "" if isinstance(error, DataError) else f"; then: {failure}"
-            raise _Stopped(Verdict.STOPPED, self.watch.dead() or reason + also) from failure
-        return _AttemptEnd(state, ending, False, reason, error)
+            raise Stopped(Verdict.STOPPED, self.watch.dead() or reason + also) from failure
+        return AttemptEnd(state, ending, False, reason, error)
 
-    def _ended_by_itself(self, ending: Ending, reason: str, error: BaseException | None) -> _AttemptEnd:
+    def _ended_by_itself(self, ending: Ending, reason: str, error: BaseException | None) -> AttemptEnd:
         state = self.graph.trial_state
-        return _AttemptEnd(int(state.state), ending, False, state.message or reason, error)
+        return AttemptEnd(int(state.state), ending, False, state.message or reason, error)
 
     # -- records -----------------------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ import os
 import random
 import signal
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -191,7 +192,8 @@ def test_a_graph_that_is_just_starting_is_waited_for(make_rig):
 
 
 def test_a_node_that_nobody_activates_is_named(make_rig):
-    fakes, client = make_rig(connect_s=0.5)
+    fakes, client = make_rig()
+    client._benchmark._config = replace(client.config, connect_s=0.5)
     fakes.benchmark.codes["open_session"] = (ResultCode.NOT_READY, "benchmark node: not active. fix: activate it")
     with pytest.raises(RigFault, match=r"benchmark node: not active. fix: activate it \[NOT_READY\]"):
         client.open_session("/tmp/x", "0" * 64, resume=False)

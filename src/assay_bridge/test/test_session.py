@@ -29,7 +29,8 @@ from assay_bridge.client_types import VerdictData
 from assay_bridge.derived import Derived, rederive
 from assay_bridge.link import Link
 from assay_bridge.progress import Progress
-from assay_bridge.session import SessionEnd, SessionRunner, Verdict
+from assay_bridge.session import SessionRunner
+from assay_bridge.session_end import SessionEnd, Verdict
 from assay_bridge.stop import Stop, Watch
 from assay_core import journal_events as events
 from assay_core.errors import PolicyError, RigFault

@@ -1,0 +1,111 @@
+"""The benchmark node as blocking calls: open a session, start, advance and finish its trials, close it.
+
+Each call is answered after the event is in the journal, so a caller that has its answer knows that nothing gets lost.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assay_bridge.client_types import ClientConfig, SessionOpened
+from assay_bridge.services import Services
+from assay_core.errors import DataError
+from assay_core.realization import TrialRealization
+from assay_msgs.srv import AdvanceTrial, CloseSession, FinishTrial, OpenSession, StartTrial
+from assay_ros.convert import realization_from_msg
+
+__all__ = ["OPEN_SESSION", "BenchmarkCalls"]
+
+NODE = "benchmark"
+"""Node name, for errors."""
+
+OPEN_SESSION = "benchmark/open_session"
+"""Service whose server shows that the node is there."""
+
+
+class BenchmarkCalls:
+    """Calls of the benchmark node's services. Every answer that is not OK raises (see `answers.error_for`).
+
+    Args:
+        services: Makes the calls.
+        config: Session, runner and deadline.
+    """
+
+    def __init__(self, services: Services, config: ClientConfig) -> None:
+        self._services = services
+        self._config = config
+        for kind, name in (
+            (OpenSession, OPEN_SESSION),
+            (StartTrial, "benchmark/start_trial"),
+            (AdvanceTrial, "benchmark/advance_trial"),
+            (FinishTrial, "benchmark/finish_trial"),
+            (CloseSession, "benchmark/close_session"),
+        ):
+            services.add(kind, name)
+
+    def open_session(self, directory: str, plan_hash: str, *, resume: bool) -> SessionOpened:
+        """Open or reopen the session; see `GraphClient.open_session`."""
+        request = OpenSession.Request(
+            session_id=self._config.session_id,
+            runner_id=self._config.runner_id,
+            directory=directory,
+            plan_hash=plan_hash,
+            resume=resume,
+        )
+        answer = self._services.call_when_ready(
+            OpenSession,
+            OPEN_SESSION,
+            request,
+            deadline_s=self._config.service_s,
+            ready_s=self._config.connect_s,
+            node=NODE,
+        )
+        return SessionOpened(int(answer.next_plan_index), answer.head_hash)
+
+    def close_session(self, status: int, reason: str) -> str:
+        """Close the session and return the seal's root hash; empty when it was not sealed."""
+        request = CloseSession.Request(session_id=self._config.session_id, status=status, reason=reason)
+        return str(self._call(CloseSession, "benchmark/close_session", request).root_hash)
+
+    def start_trial(
+        self, trial_id: str, plan_index: int, attempt: int, entry_json: str
+    ) -> tuple[Any, TrialRealization]:
+        """Start one attempt and return its realization, as a message and as data.
+
+        Raises:
+            DataError: The realization's hash does not agree with its content.
+        """
+        request = StartTrial.Request(
+            session_id=self._config.session_id,
+            trial_id=trial_id,
+            plan_index=plan_index,
+            attempt=attempt,
+            entry_json=entry_json,
+        )
+        message = self._call(StartTrial, "benchmark/start_trial", request).realization
+        realization = realization_from_msg(message)
+        if realization.content_hash() != message.content_hash:
+            raise DataError(
+                f"realization of trial {trial_id}",
+                expected=f"content hash {message.content_hash}",
+                got=realization.content_hash(),
+                fix="run the benchmark node and the runner from the same version of the workspace",
+            )
+        return message, realization
+
+    def advance_trial(self, trial_id: str, state: int, record_json: str) -> int:
+        """Report that a trial reached a state; return the state in force."""
+        request = AdvanceTrial.Request(
+            session_id=self._config.session_id, trial_id=trial_id, state=state, record_json=record_json
+        )
+        return int(self._call(AdvanceTrial, "benchmark/advance_trial", request).state)
+
+    def finish_trial(self, trial_id: str, status: int, error: str, record_json: str) -> int:
+        """Finish a trial and return its terminal state."""
+        request = FinishTrial.Request(
+            session_id=self._config.session_id, trial_id=trial_id, status=status, error=error, record_json=record_json
+        )
+        return int(self._call(FinishTrial, "benchmark/finish_trial", request).state)
+
+    def _call(self, kind: Any, name: str, request: Any) -> Any:
+        return self._services.call(kind, name, request, deadline_s=self._config.service_s, node=NODE)
