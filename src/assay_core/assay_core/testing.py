@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,14 @@ from assay_core.realization import TrialRealization
 from assay_core.rig import cameras
 from assay_core.trial import State
 
-__all__ = ["example_entry", "example_plan", "example_realization", "example_session", "trial_entries"]
+__all__ = [
+    "example_entry",
+    "example_plan",
+    "example_realization",
+    "example_session",
+    "trial_entries",
+    "unresolved_names",
+]
 
 ENDINGS = ("success", "failure", "invalid", "rig_fault", "policy_error", "skipped", "halted", "unfinished", "cut")
 """What `trial_entries` can make of a trial; ``unfinished`` has a verdict but no end, ``cut`` stops in RUNNING."""
@@ -136,3 +145,21 @@ def example_session(directory: Path, endings: Sequence[Sequence[str]], *, close:
     writer.append_all(entries).result(timeout=20)
     writer.close()
     return content
+
+
+def unresolved_names(package: str) -> list[str]:
+    """Return every name of an ``__all__`` of a package's modules that is missing or named twice, ``module.name``.
+
+    A name that moved leaves its old ``__all__`` behind, and nobody notices before a user imports it.
+    """
+    found = importlib.import_module(package)
+    modules = [found.__name__]
+    for info in pkgutil.walk_packages(found.__path__, f"{package}."):
+        if not info.name.endswith(".__main__"):
+            modules.append(info.name)
+    wrong: list[str] = []
+    for name in modules:
+        module = importlib.import_module(name)
+        public = list(getattr(module, "__all__", ()))
+        wrong += [f"{name}.{item}" for item in public if not hasattr(module, item) or public.count(item) > 1]
+    return wrong
