@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay_bridge.evallog import LOGS_DIR, LoggedTrial, derive_logs, write_logs
+from assay_bridge.grader import verdict_metadata
 from assay_bridge.record import from_record, merged, to_record
 from assay_bridge.scoring import apply_verdict, score_record, storable_score
 from assay_bridge.summary import DONE, HALTED, INCOMPLETE, AttemptOutcome, summarise, tally, write_summary
@@ -126,8 +127,11 @@ def _judged(
 ) -> Mapping[str, Any]:
     """Return the record with the verdict in force and the scores that follow from it."""
     verdict = attempt.verdict
-    stored = record.get("metadata", {}).get("assay", {}).get("verdict", {}).get("uuid", "")
-    up_to_date = "scores" in record and (verdict is None or verdict.uuid == stored)
+    # What the runner wrote down is compared as a whole: the journal's verdict decides, not what was heard of it.
+    stored = record.get("metadata", {}).get("assay", {}).get("verdict")
+    noted = record.get("note") or ""
+    same = verdict is None or (stored == verdict_metadata(verdict) and noted == verdict.note)
+    up_to_date = "scores" in record and same
     if up_to_date and "evaluation" in record:
         return record
     task = _task(attempt.entry, tasks, problems)
@@ -147,13 +151,7 @@ def _rescored(
         apply_verdict(trial, verdict.outcome, source=verdict.source, note=verdict.note)
         trial.metadata["assay"] = {
             **trial.metadata.get("assay", {}),
-            "verdict": {
-                "outcome": verdict.outcome,
-                "invalid_reason": verdict.invalid_reason,
-                "stage": verdict.stage,
-                "grader_id": verdict.grader_id,
-                "uuid": verdict.uuid,
-            },
+            "verdict": verdict_metadata(verdict),
         }
     again = from_record(trial)
     if trial.status == "success":

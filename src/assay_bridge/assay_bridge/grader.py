@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 
     from assay_bridge.client_types import VerdictData
     from assay_bridge.link import Link
+    from assay_core.results import VerdictRecord
 
 __all__ = ["AssayGrader", "take_verdict", "verdict_metadata"]
 
 
-def verdict_metadata(verdict: VerdictData) -> dict[str, Any]:
+def verdict_metadata(verdict: VerdictData | VerdictRecord) -> dict[str, Any]:
     """Return what a trial's metadata says about its verdict, JSON-native."""
     return {
         "outcome": verdict.outcome,

@@ -249,7 +249,7 @@ def _framework_policy(options: EvalOptions) -> Any:
 
     try:
         return resolve("policy", options.policy[len(INSPECT_PREFIX) :], **arguments)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ConfigError(
             f"policy '{options.policy}'",
             expected=f"a policy that can be built with policy_args {text!r}",

@@ -342,7 +342,11 @@ class SessionRunner:
                 with self.watch.closing(), self.watch.stop.limit(FAREWELL_S):
                     self.graph.close_session(status, reason)
         except Interrupted as interrupt:
-            verdict, reason = Verdict.INTERRUPTED, reason or str(interrupt)
+            # The limit on the farewell interrupts too; only a user's wish changes what the session came to.
+            if verdict is Verdict.DONE or self.watch.stop.requested:
+                verdict, reason = Verdict.INTERRUPTED, reason or str(interrupt)
+            else:
+                warnings.append(f"closing the session: {interrupt}")
         except (AssayError, OSError) as error:
             if verdict is Verdict.DONE:
                 verdict, reason = Verdict.STOPPED, f"closing the session: {self.watch.dead() or error}"

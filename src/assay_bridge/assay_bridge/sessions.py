@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from assay_core.errors import AssayError, ConfigError, DataError
-from assay_core.files import sync_directory
 from assay_core.journal import JOURNAL_FILE, JournalReader
+from assay_core.journal_leftover import remove_if_nothing_acknowledged
 from assay_core.plan import PLAN_FILE, Plan, PlanEntry, load_plan, plan_hash
 from assay_core.seal_file import SEAL_FILE
 from assay_core.session_lock import SessionInUse, SessionLock
@@ -110,8 +110,8 @@ def check_resumable(directory: Path) -> Resumable:
             fix="run it again from where it was started",
         )
     SessionLock(directory).release()
-    if not _has_events(directory):
-        _remove_empty_journal(directory)
+    journal = directory / JOURNAL_FILE
+    if not journal.exists() or (not JournalReader(directory).events() and remove_if_nothing_acknowledged(directory)):
         return Resumable(directory, plan, digest, tuple((entry, 0) for entry in plan.entries), (), False)
     reader = JournalReader(directory)
     fold = reader.fold()
@@ -141,17 +141,6 @@ def _check_versions(plan: Plan) -> None:
                 got=f"version {now or '(none)'}",
                 fix="resume with the release that planned it, or start a new session",
             )
-
-
-def _has_events(directory: Path) -> bool:
-    return (directory / JOURNAL_FILE).exists() and bool(JournalReader(directory).events())
-
-
-def _remove_empty_journal(directory: Path) -> None:
-    """Remove a journal in which nothing was ever committed, so that it can be created again."""
-    for path in directory.glob(JOURNAL_FILE + "*"):
-        path.unlink()
-    sync_directory(directory)
 
 
 def _status(directory: Path) -> tuple[str, int]:

@@ -109,7 +109,7 @@ class TrialWatch:
         def accepted() -> bool:
             if not self.current:
                 return False
-            if self.state.verdict_uuid in self._verdicts:
+            if self.state.verdict_uuid and self.state.verdict_uuid in self._verdicts:
                 return True
             self.check()
             return False
@@ -147,8 +147,9 @@ class TrialWatch:
         self._told = now
 
     def _on_verdict(self, message: Verdict) -> None:
-        if message.trial_id == self.trial_id:
-            self._verdicts[message.uuid] = message
+        # A UUID means one content: the benchmark node refuses another one, so the first is what it accepted.
+        if message.trial_id == self.trial_id and message.uuid:
+            self._verdicts.setdefault(message.uuid, message)
 
 
 def _verdict_data(message: Verdict) -> VerdictData:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import uuid
@@ -67,6 +68,36 @@ def test_a_session_that_died_before_its_journal_starts_from_the_beginning(tmp_pa
     found = check_resumable(tmp_path / "s")
     assert (len(found.pending), found.has_journal) == (5, False)
     JournalWriter.create(tmp_path / "s").close()  # an empty journal must not be in the way
+
+
+def test_a_damaged_journal_is_never_taken_for_an_empty_one(tmp_path: Path) -> None:
+    session(tmp_path / "whole", trials=2, open_trial=True)
+    whole = (tmp_path / "whole" / "journal.sqlite").read_bytes()
+    for name, damage in (
+        ("cut", lambda path: path.write_bytes(whole[:5000])),
+        ("log", lambda path: path.with_name("journal.sqlite-wal").write_bytes(b"junk" * 100)),
+        ("stale", lambda path: (path.unlink(), JournalWriter.create(path.parent).close())),
+    ):
+        directory = tmp_path / name
+        shutil.copytree(tmp_path / "whole", directory)
+        (directory / "trials" / "000000-0").mkdir(parents=True)
+        damage(directory / "journal.sqlite")
+        before = {path: path.read_bytes() for path in directory.glob("journal.sqlite*")}
+        with pytest.raises(DataError, match=r"journal.sqlite"):
+            check_resumable(directory)
+        assert {path: path.read_bytes() for path in before} == before, f"{name}: it must be left as it is"
+
+
+def test_the_first_events_are_in_the_main_file_before_they_are_acknowledged(tmp_path: Path) -> None:
+    plan = make_plan(EvalOptions(tasks=("pour_pasta/full-box",)))
+    digest = create_session(tmp_path / "s", plan)
+    writer = JournalWriter.create(tmp_path / "s")
+    writer.append_all([events.plan(plan, digest)]).result(5)
+    (tmp_path / "copy").mkdir()
+    for name in ("journal.sqlite", "plan.yaml"):  # the log is lost
+        shutil.copyfile(tmp_path / "s" / name, tmp_path / "copy" / name)
+    writer.close()
+    assert check_resumable(tmp_path / "copy").has_journal
 
 
 def test_a_sealed_session_is_refused(tmp_path: Path) -> None:

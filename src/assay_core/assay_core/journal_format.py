@@ -168,13 +168,21 @@ def event_hash(prev_hash: str, idx: int, time_ns: int, kind: str, trial_id: str,
     return hashlib.sha256(f"{prev_hash}\n{idx}\n{time_ns}\n{kind}\n{trial_id}\n".encode() + raw).hexdigest()
 
 
+_LOG_HEADER = 32
+"""Bytes before the first page of a write-ahead log. Source: SQLite file format, section 4.1."""
+
+_LOG_MAGIC = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
+
+
 def check_header(path: Path) -> None:
-    """Refuse a file that is not one of our journals, from its first 100 bytes.
+    """Refuse a file that is not one of our journals, from its first 100 bytes and the first of its write-ahead log.
 
     Raises:
         DataError: The file is missing, unreadable, no SQLite file, of another application, or of another version.
     """
     try:
+        if path.exists() and not path.is_file():
+            raise DataError(f"{path}", expected="a journal", got="no regular file", fix="check the session directory")
         with path.open("rb") as file:
             head = file.read(100)
     except FileNotFoundError as error:
@@ -195,6 +203,21 @@ def check_header(path: Path) -> None:
     if version != SCHEMA_VERSION:
         fix = "read it with the version of assay that wrote it"
         raise DataError(f"{path}", expected=f"journal version {SCHEMA_VERSION}", got=str(version), fix=fix)
+    _check_log(path.with_name(path.name + "-wal"), fix)
+
+
+def _check_log(path: Path, fix: str) -> None:
+    """Refuse a write-ahead log that is none: SQLite would pass over it without a word, and over what it held."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_LOG_HEADER)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise DataError(f"{path}", expected="a readable log", got=error.strerror or str(error), fix=fix) from error
+    # A power cut may leave a part of the header, or zeros; nothing in such a log was acknowledged.
+    if len(head) == _LOG_HEADER and head.strip(b"\0") and head[:4] not in _LOG_MAGIC:
+        raise DataError(f"{path}", expected="a write-ahead log", got="a damaged or foreign file", fix=fix)
 
 
 def comparable(events: Iterable[JournalEvent]) -> list[dict[str, Any]]:

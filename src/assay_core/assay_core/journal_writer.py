@@ -258,6 +258,16 @@ class JournalWriter:
             for request in batch:
                 request.future.set_exception(self._error(str(error)))
             return
+        if self._head[0] < 0:
+            # From here on a main file without events proves that nothing was ever acknowledged, whatever became of the
+            # write-ahead log; `remove_if_nothing_acknowledged` relies on it.
+            try:
+                self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            except sqlite3.Error as error:
+                self._head = head
+                for request in batch:
+                    request.future.set_exception(self._error(str(error)))
+                return
         self._head = head
         self._probe_all("after_commit", batch)
         for request, events in zip(batch, stored, strict=True):

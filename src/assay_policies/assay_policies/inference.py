@@ -35,6 +35,9 @@ STREAM_S = 1.0
 ANSWER_FRACTION = 0.9
 """Part of the caller's deadline after which it gets an answer, whatever the policy does."""
 
+MOST_WORDS = 2000
+"""Longest message of a refusal [characters]."""
+
 
 @dataclass
 class _Pending:
@@ -276,7 +279,9 @@ class _Refused(Exception):
 
 
 def _refuse(answer: Any, code: int, message: str, reply: Reply) -> None:
-    answer.code, answer.message = code, message
+    # A policy's own words may hold what no message can carry, and may be of any length.
+    text = message.replace("\0", "\\0").encode("utf-8", "backslashreplace").decode()
+    answer.code, answer.message = code, text if len(text) <= MOST_WORDS else text[:MOST_WORDS] + " ..."
     reply(answer)
 
 
