@@ -231,7 +231,7 @@ def test_kill_9_loses_nothing_acknowledged_and_the_session_goes_on(tmp_path: Pat
                 if victim != "runner":
                     assert f"{victim} (" in run.stderr()
                     assert "SIGKILL" in run.stderr()
-                    assert "go on with: assay resume s" in run.stderr()
+                    assert "go on with: ./assay resume s" in run.stderr()
                     assert "Traceback" not in run.stderr()
                 assert run.survivors() == [], "processes outlived the runner"
             assert len(observer.acknowledged()) > before + 1, "nothing was acknowledged, so nothing is shown"

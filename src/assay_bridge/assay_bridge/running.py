@@ -14,7 +14,8 @@ from assay_bridge.preflight import discard_session
 from assay_bridge.summary import instance_key
 from assay_core.errors import AssayError
 from assay_core.journal import JOURNAL_FILE
-from assay_core.plan import Plan, PlanEntry
+from assay_core.plan import PLAN_FILE, Plan, PlanEntry
+from assay_core.seal_file import SEAL_FILE
 
 if TYPE_CHECKING:
     from assay_bridge.client_types import ClientConfig
@@ -175,7 +176,12 @@ def closing_words(job: Job, end: SessionEnd, derived: Derived | None) -> tuple[s
         Verdict.INTERRUPTED: "stopped",
     }[end.verdict]
     lines.append(f"{word}: {end.reason}")
-    lines.append(f"go on with: assay resume {job.directory}")
+    if (job.directory / SEAL_FILE).exists():
+        lines.append(f"every planned trial has its result, and {job.directory} is sealed: there is nothing to resume")
+    elif not (job.directory / PLAN_FILE).exists():
+        lines.append(f"{job.directory} is gone: there is nothing to resume")
+    else:
+        lines.append(f"go on with: ./assay resume {job.directory}")
     return tuple(lines)
 
 
