@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import multiprocessing
 import os
 import random
@@ -67,6 +68,8 @@ def run_session(directory: Path, acknowledge: Callable[[str, Any], None], probe:
 
 
 def in_child(directory: Path, pipe: Connection, environment: dict[str, str]) -> None:
+    # What other tests of this process left of ROS must not be collected here: its threads do not exist after a fork.
+    gc.freeze()
     run_session(directory, lambda *what: pipe.send(what), crash_probe(environment))
 
 

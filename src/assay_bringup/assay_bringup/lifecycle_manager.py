@@ -87,6 +87,7 @@ class LifecycleManager(Node):
         self._watch_period_s = params.watch_period_s
         self._reasons: dict[str, str] = {}
         self._shown: Bringup | None = None
+        self._watching = False
         self._state_publisher = self.create_publisher(DiagnosticArray, STATE_TOPIC, LATCHED)
         self._rosout = self.create_subscription(Log, "/rosout", self._on_log, LOG)
         self._handles = {node.name: self._open(node) for node in self.plan.nodes}
@@ -142,8 +143,11 @@ class LifecycleManager(Node):
 
     def _settle(self) -> None:
         """Stop the fast timer: from now on only look whether every node is there."""
-        for handles in self._handles.values():
-            handles.seen = self._processes(handles)
+        if not self._watching:
+            # Only now: while one node is brought up again another may be replaced, which the next look must notice.
+            self._watching = True
+            for handles in self._handles.values():
+                handles.seen = self._processes(handles)
         if self._rosout is not None and self.plan.snapshot().ready:
             self.destroy_subscription(self._rosout)
             self._rosout = None
