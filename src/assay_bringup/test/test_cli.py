@@ -105,7 +105,8 @@ def test_a_second_ctrl_c_ends_everything_at_once(prefix: Prefix, write: Write, t
                 process.wait(timeout=0.2)
             except subprocess.TimeoutExpired:
                 continue
-        assert process.returncode == 1, "a process that had to be killed is a failure"
+        # A signal more may meet an interpreter that is ending, which no longer handles it.
+        assert process.returncode in (1, -signal.SIGINT), "a process that had to be killed is a failure"
     assert not alive(pid)
 
 
