@@ -28,6 +28,7 @@ from assay_bridge.spinner import Gate, Spinner
 from assay_bridge.trial_watch import TERMINAL, TrialWatch
 from assay_core.errors import RigFault
 from assay_core.plan import trial_id
+from assay_core.program import command
 from assay_core.realization import TrialRealization
 from assay_msgs.msg import TrialState
 from assay_msgs.srv import ResetWorld
@@ -122,7 +123,7 @@ class GraphClient:
             self.config.connect_s,
             lambda: (
                 f"graph: incomplete after {self.config.connect_s:g} s, missing {', '.join(missing)}. "
-                f"{nodes_on_graph(self.node)}. fix: start the graph in the same ROS domain, e.g. ./assay launch eval"
+                f"{nodes_on_graph(self.node)}. fix: start the graph in the same ROS domain, e.g. {command('launch', 'eval')}"
             ),
         )
 

@@ -25,6 +25,7 @@ from assay_bridge.preflight import check_directory, create_session, discard_sess
 from assay_bridge.record import dumps, from_record
 from assay_core.errors import AssayError, ConfigError, PolicyError, SafetyStop
 from assay_core.plan import PLAN_SCHEMA_VERSION, Plan, PlanEntry
+from assay_core.program import command
 from assay_msgs.msg import TrialState
 from assay_msgs.srv import CloseSession, FinishTrial
 
@@ -115,7 +116,7 @@ class OwnSession:
                 "embodiment 'assay'",
                 expected="a task and a trial seed",
                 got="a rollout without " + ("a task" if self._envelope is None else "a seed"),
-                fix="run it through eval(), inspect-robots run, or ./assay eval",
+                fix=f"run it through eval(), inspect-robots run, or {command('eval')}",
             )
         entry = PlanEntry(
             index=self._index,

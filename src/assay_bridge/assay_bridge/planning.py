@@ -20,6 +20,7 @@ from assay_core import rig
 from assay_core.errors import ConfigError, unknown_name
 from assay_core.plan import PLAN_SCHEMA_VERSION, Plan, PlanEntry
 from assay_core.policy_args import parse_policy_args
+from assay_core.program import command
 from assay_core.seeds import trial_seed
 
 if TYPE_CHECKING:
@@ -147,7 +148,9 @@ def resolve_tasks(names: Sequence[str]) -> tuple[tuple[Task, tuple[Scene, ...]],
         ConfigError: No name, or one that is none of these, with near matches.
     """
     if not names:
-        raise ConfigError("task", expected="at least one task, suite or instance", got="none", fix="./assay list tasks")
+        raise ConfigError(
+            "task", expected="at least one task, suite or instance", got="none", fix=command("list", "tasks")
+        )
     chosen: dict[str, list[str] | None] = {}
     instances = catalog.instance_ids()
     for name in names:

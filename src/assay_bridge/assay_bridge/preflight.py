@@ -14,6 +14,7 @@ from pathlib import Path
 from assay_core.errors import ConfigError
 from assay_core.files import sync_directory, write_atomically
 from assay_core.plan import PLAN_FILE, Plan, PlanEntry, plan_hash
+from assay_core.program import command
 
 __all__ = ["bytes_needed", "check_directory", "check_disk", "create_session", "discard_session"]
 
@@ -51,7 +52,7 @@ def check_directory(directory: Path) -> None:
             f"session '{directory}'",
             expected="a directory that does not exist yet",
             got="an existing " + ("directory" if directory.is_dir() else "file"),
-            fix=f"choose another --session, or go on with it: assay resume {directory}",
+            fix=f"choose another --session, or go on with it: {command('resume', directory)}",
         )
     parent = _existing(directory.absolute().parent)
     if not parent.is_dir():

@@ -15,6 +15,7 @@ from assay_bridge.summary import instance_key
 from assay_core.errors import AssayError
 from assay_core.journal import JOURNAL_FILE
 from assay_core.plan import PLAN_FILE, Plan, PlanEntry
+from assay_core.program import command
 from assay_core.seal_file import SEAL_FILE
 
 if TYPE_CHECKING:
@@ -181,7 +182,7 @@ def closing_words(job: Job, end: SessionEnd, derived: Derived | None) -> tuple[s
     elif not (job.directory / PLAN_FILE).exists():
         lines.append(f"{job.directory} is gone: there is nothing to resume")
     else:
-        lines.append(f"go on with: ./assay resume {job.directory}")
+        lines.append(f"go on with: {command('resume', job.directory)}")
     return tuple(lines)
 
 

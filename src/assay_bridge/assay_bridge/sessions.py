@@ -13,6 +13,7 @@ from assay_core.errors import AssayError, ConfigError, DataError
 from assay_core.journal import JOURNAL_FILE, JournalReader
 from assay_core.journal_leftover import remove_if_nothing_acknowledged
 from assay_core.plan import PLAN_FILE, Plan, PlanEntry, load_plan, plan_hash
+from assay_core.program import command
 from assay_core.seal_file import SEAL_FILE
 from assay_core.session_lock import SessionInUse, SessionLock
 
@@ -57,7 +58,7 @@ def find_session(name: str, root: Path = SESSIONS_DIR) -> Path:
         f"session '{name}'",
         expected=f"a session directory, or the name of one under {root}/",
         got="no such directory",
-        fix=f"did you mean {' or '.join(near)}?" if near else "see assay list sessions",
+        fix=f"did you mean {' or '.join(near)}?" if near else f"see {command('list', 'sessions')}",
     )
 
 
@@ -100,12 +101,12 @@ def check_resumable(directory: Path) -> Resumable:
             f"session '{directory}'",
             expected="an unsealed session",
             got="a sealed one: every planned trial has its result",
-            fix="start a new session with assay eval",
+            fix=f"start a new session with {command('eval')}",
         )
     if plan.open:
         raise ConfigError(
             f"session '{directory}'",
-            expected="a session of assay eval",
+            expected=f"a session of {command('eval')}",
             got="one whose plan was written trial by trial from elsewhere",
             fix="run it again from where it was started",
         )

@@ -19,7 +19,7 @@ MIB = 1024 * 1024
 
 
 def test_an_existing_session_is_not_overwritten(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"expected a directory that does not exist yet.*assay resume"):
+    with pytest.raises(ConfigError, match=r"expected a directory that does not exist yet.*\./assay resume"):
         preflight.check_directory(tmp_path)
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match=r"got an existing file"):

@@ -23,6 +23,7 @@ from assay_bringup.launch.processes import End, GraphProcesses
 from assay_bringup.launch.resolve import declared_arguments, parse_arguments, resolve
 from assay_core.domains import from_environment, hold_rig
 from assay_core.errors import AssayError, ConfigError
+from assay_core.program import command
 
 __all__ = ["main"]
 
@@ -76,7 +77,7 @@ def main(argv: Sequence[str] | None = None, check: Callable[[Resolved], None] | 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="assay launch",
+        prog=command("launch"),
         description="Start the processes of a launch file. Ctrl-C ends them, a second one at once.",
         epilog="Without a file: list those of this workspace.",
     )

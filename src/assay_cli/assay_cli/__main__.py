@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from types import FrameType
 
 from assay_cli.console import DONE, complain, guarded, say
+from assay_core.program import command
 
 __all__ = ["VERBS", "main"]
 
@@ -28,9 +29,9 @@ VERBS: dict[str, str] = {
 
 def usage() -> str:
     """Return the help text of all verbs."""
-    lines = ["usage: assay VERB ...", "", "verbs:"]
+    lines = [f"usage: {command('VERB')} ...", "", "verbs:"]
     lines.extend(f"  {verb:<8} {text}" for verb, text in VERBS.items())
-    lines += ["", "assay VERB --help says more."]
+    lines += ["", f"{command('VERB', '--help')} says more."]
     return "\n".join(lines)
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from assay_bridge.exit_codes import DONE, HALTED, INCOMPLETE, INTERRUPTED, USAGE
 from assay_core.errors import AssayError, ConfigError, DataError, SafetyStop, unknown_name
+from assay_core.program import command
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -116,7 +117,7 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, prog: str, description: str, **kwargs: Any) -> None:
         super().__init__(
-            prog=f"assay {prog}",
+            prog=command(*prog.split()),
             description=description,
             allow_abbrev=False,
             formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -1,4 +1,4 @@
-"""The command line of `assay eval`, as `EvalOptions` and what belongs to the run rather than to the plan."""
+"""The command line of `./assay eval`, as `EvalOptions` and what belongs to the run rather than to the plan."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay_cli.console import Parser, number, whole_number
 from assay_core.errors import ConfigError
+from assay_core.program import command
 
 if TYPE_CHECKING:
     from assay_bridge.planning import EvalOptions
@@ -101,14 +102,14 @@ def _parser() -> Parser:
         "eval",
         "Run tasks and print the success rate of every task instance with its interval.",
         epilog="exit codes: 0 done, 1 some trial could not be run, 2 usage or configuration, 3 halted for safety, "
-        "130 interrupted. Go on with `assay resume SESSION`.",
+        f"130 interrupted. Go on with `{command('resume', 'SESSION')}`.",
     )
     parser.add_argument(
         "tasks",
         nargs="+",
         metavar="TASK",
         help="a task, a suite (kitchenbench), an instance (pour_pasta/full-box), or any task registered with Inspect "
-        "Robots; see assay list tasks",
+        f"Robots; see {command('list', 'tasks')}",
     )
     parser.add_argument("--policy", default="scripted", metavar="P", help="scripted, random, noop or inspect:NAME")
     parser.add_argument("--backend", default="mock", metavar="B", help="what is underneath (default mock)")

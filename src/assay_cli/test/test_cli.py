@@ -33,7 +33,7 @@ def test_help_names_every_verb(capsys: pytest.CaptureFixture[str]) -> None:
 def test_every_verb_explains_itself(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, verb, "--help")
     assert code == 0
-    assert out.startswith(f"usage: assay {verb}")
+    assert out.startswith(f"usage: ./assay {verb}")
 
 
 def test_help_and_mistakes_need_neither_ros_nor_the_framework() -> None:
@@ -50,7 +50,7 @@ def test_help_and_mistakes_need_neither_ros_nor_the_framework() -> None:
 
 MISTAKES = {
     "verb": (["evl"], r"unknown verb 'evl'"),
-    "option": (["eval", "kitchenbench", "--polcy", "x"], "unknown assay eval option '--polcy'"),
+    "option": (["eval", "kitchenbench", "--polcy", "x"], "unknown ./assay eval option '--polcy'"),
     "no task": (["eval"], "the following arguments are required: TASK"),
     "task": (["eval", "kitchenbnch"], "did you mean kitchenbench"),
     "policy": (["eval", "kitchenbench", "--policy", "scriptd"], "did you mean scripted"),
@@ -80,9 +80,9 @@ MISTAKES = {
     "repeats twice": (["eval", "x", "max_repeats:=1", "--max-repeats", "2"], "expected --max-repeats or max_repeats"),
     "nobody": (["eval", "stack/plates", "--operator", "none"], "fix: add --operator-id ID"),
     "after an option": (["eval", "--seed", "1", "kitchenbnch"], "did you mean kitchenbench"),
-    "bench option": (["bench", "step", "--stepz", "2"], "unknown assay bench step option '--stepz'"),
+    "bench option": (["bench", "step", "--stepz", "2"], "unknown ./assay bench step option '--stepz'"),
     "bench number": (["bench", "startup", "--trials", "many"], "--trials: expected a whole number from 0"),
-    "bench argument": (["bench", "suite", "--json", "more"], "assay bench suite: expected no further argument"),
+    "bench argument": (["bench", "suite", "--json", "more"], "./assay bench suite: expected no further argument"),
     "twice": (["eval", "kitchenbench", "a:=1", "--set", "a:=2"], "expected each argument once"),
     "kind": (["list", "sesions"], "did you mean sessions"),
     "bench": (["bench", "stpe"], "did you mean step"),

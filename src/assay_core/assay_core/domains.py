@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 
 from assay_core.errors import ConfigError, RigFault
+from assay_core.program import command
 
 __all__ = ["SESSION_DOMAINS", "TEST_DOMAINS", "Domain", "claim", "from_environment", "hold_rig"]
 
@@ -118,7 +119,7 @@ def hold_rig(number: int) -> Domain:
             f"rig in ROS domain {number}",
             expected="no other graph of assay",
             got="one that runs already",
-            fix="use it with assay eval --attach, end it, or name another domain with ROS_DOMAIN_ID",
+            fix=f"use it with {command('eval', '--attach')}, end it, or name another domain with ROS_DOMAIN_ID",
         ) from None
     return Domain(number, holder)
 

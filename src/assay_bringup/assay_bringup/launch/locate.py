@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from assay_core.errors import ConfigError, unknown_name
+from assay_core.program import PROGRAM
 
 __all__ = [
     "executable",
@@ -99,7 +100,7 @@ def share_directory(environ: Mapping[str, str]) -> Path:
         "launch files",
         expected=f"package {PACKAGE} in AMENT_PREFIX_PATH",
         got=environ.get("AMENT_PREFIX_PATH", "") or "an empty AMENT_PREFIX_PATH",
-        fix="run through ./assay, or source install/setup.bash",
+        fix=f"run through {PROGRAM}, or source install/setup.bash",
     )
 
 

@@ -1,4 +1,4 @@
-"""``assay bench startup``: time until the graph is ready, until it has stopped, of ``--help``, and memory over trials.
+"""``./assay bench startup``: time until the graph is ready, until it has stopped, of ``--help``, and memory over trials.
 
 The floor of the start is that of as many bare rclpy processes, started together, until all have made their node.
 """
@@ -22,6 +22,7 @@ from assay_cli.bench.report import Report
 from assay_cli.console import INTERRUPTED, Parser, whole_number
 from assay_core.errors import AssayError, RigFault
 from assay_core.journal import JournalReader
+from assay_core.program import command
 
 __all__ = ["run"]
 
@@ -45,7 +46,7 @@ def run(argv: Sequence[str]) -> Report:
     Args:
         argv: ``--trials N`` trials over which memory is watched (default 2000; 0 leaves it out).
     """
-    parser = Parser("bench startup", "Measure speed; see assay bench --help.")
+    parser = Parser("bench startup", f"Measure speed; see {command('bench', '--help')}.")
     parser.add_argument("--trials", default="2000", metavar="N")
     trials = whole_number("--trials", parser.parse_args(list(argv)).trials, 0, 10_000)
     report = Report("startup")

@@ -1,4 +1,4 @@
-"""``assay bench step``: one control step through the bridge against bare rclpy that exchanges the same messages.
+"""``./assay bench step``: one control step through the bridge against bare rclpy that exchanges the same messages.
 
 Both graphs are up at the same time, each in its own domain; blocks of steps alternate between them, so that whatever
 else the machine does falls on both.
@@ -20,6 +20,7 @@ from assay_cli.bench.graphs import floor_graph, real_graph
 from assay_cli.bench.report import Report, percentiles
 from assay_cli.console import Parser, whole_number
 from assay_core import rig
+from assay_core.program import command
 from assay_ros import qos
 
 __all__ = ["LIMIT", "run"]
@@ -41,7 +42,7 @@ def run(argv: Sequence[str]) -> Report:
     Args:
         argv: ``--steps N`` steps a side and camera setting (default 1200).
     """
-    parser = Parser("bench step", "Measure speed; see assay bench --help.")
+    parser = Parser("bench step", f"Measure speed; see {command('bench', '--help')}.")
     parser.add_argument("--steps", default="1200", metavar="N")
     steps = max(2 * BLOCK, whole_number("--steps", parser.parse_args(list(argv)).steps, 1, 1_000_000))
     report = Report("step")

@@ -1,4 +1,4 @@
-"""``assay bench suite``: a whole KitchenBench session, journal and verdicts included, against the floor of its steps.
+"""``./assay bench suite``: a whole KitchenBench session, journal and verdicts included, against the floor of its steps.
 
 The time is taken from the sessions' own journals, from the first trial's start to the last trial's end, with the graph
 already up. The suite runs as two sessions; the floor is measured before, between and after them.
@@ -25,6 +25,7 @@ from assay_cli.console import Parser
 from assay_core import rig
 from assay_core.errors import RigFault
 from assay_core.journal import JournalReader
+from assay_core.program import command
 
 __all__ = ["LIMIT", "TRIAL_S", "run"]
 
@@ -47,7 +48,7 @@ def run(argv: Sequence[str]) -> Report:
     Raises:
         RigFault: A session did not complete.
     """
-    parser = Parser("bench suite", "Measure speed; see assay bench --help.")
+    parser = Parser("bench suite", f"Measure speed; see {command('bench', '--help')}.")
     parser.add_argument("--task", default="kitchenbench")
     tasks = expand([parser.parse_args(list(argv)).task])
     report = Report("suite")

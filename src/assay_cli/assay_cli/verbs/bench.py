@@ -1,4 +1,4 @@
-"""`assay bench NAME`: speed against a floor that is measured in the same run."""
+"""`./assay bench NAME`: speed against a floor that is measured in the same run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`assay eval TASK...`: run tasks with a policy and print success rates."""
+"""`./assay eval TASK...`: run tasks with a policy and print success rates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`assay launch NAME_OR_FILE key:=value...`: start a launch file as `ros2 launch` would."""
+"""`./assay launch NAME_OR_FILE key:=value...`: start a launch file as `ros2 launch` would."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`assay list tasks|policies|backends|sessions`."""
+"""`./assay list tasks|policies|backends|sessions`."""
 
 from __future__ import annotations
 

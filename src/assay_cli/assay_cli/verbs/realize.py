@@ -1,4 +1,4 @@
-"""`assay realize INSTANCE_ID --seed N`: one realization as JSON."""
+"""`./assay realize INSTANCE_ID --seed N`: one realization as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`assay resume SESSION`: go on with a session that stopped."""
+"""`./assay resume SESSION`: go on with a session that stopped."""
 
 from __future__ import annotations
 

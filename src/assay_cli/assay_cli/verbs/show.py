@@ -1,4 +1,4 @@
-"""`assay show INSTANCE_ID`: distributions, goal, objects and success of one task instance."""
+"""`./assay show INSTANCE_ID`: distributions, goal, objects and success of one task instance."""
 
 from __future__ import annotations
 
