@@ -18,10 +18,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src" / "assay_benc
 from console import Console, repeated
 from test_benchmark_node import real_plan
 
+from assay_bridge.client import GraphClient
+from assay_bridge.client_types import ClientConfig
 from assay_core.journal import JournalReader
 from assay_core.plan import PLAN_FILE
 from assay_core.trial import State
-from assay_msgs.msg import Receipt
+from assay_msgs.msg import Receipt, Verdict
+from assay_msgs.srv import FinishTrial
 from assay_ros.testing import graph, spin_until
 
 pytestmark = pytest.mark.timeout(240)
@@ -120,8 +123,8 @@ class Rig:
                 assert found == (receipt.trial_id, receipt.uuid), "acknowledged, but lost"
 
     def wait_verdict(self) -> str:
-        spin_until(self.executor, lambda: bool(self.console.trials[-1].verdict_uuid), DEADLINE_S, what="verdict")
-        return str(self.console.trials[-1].verdict_uuid)
+        spin_until(self.executor, lambda: self.console.trials[-1].has_verdict, DEADLINE_S, what="verdict")
+        return str(self.console.trials[-1].verdict.uuid)
 
 
 @pytest.fixture
@@ -193,6 +196,42 @@ def test_a_benchmark_node_killed_in_every_state_comes_back_and_has_lost_nothing(
     assert {result.outcome for result in results} == {"failure"}, "nothing moved"
     heard = {r.trial_id for r in rig.console.receipts if r.kind == Receipt.KIND_VERDICT and r.accepted}
     assert heard == {result.trial_id for result in results}, "every verdict that counts was acknowledged, if late"
+
+
+def test_a_verdict_sent_once_before_the_runner_listens_reaches_it_and_a_forged_one_does_not(rig: Rig) -> None:
+    rig.start("benchmark")
+    console, trial = rig.console, "000000-0"
+    console.open(runner="late-1-a")
+    console.start(0)
+    assert console.send("ready", console.message("ready", trial)).accepted
+    rig.to_judge(trial)
+    verdict = console.message("verdict", trial, note="looked at it", has_stage=True, stage=4)
+    assert console.send("verdict", verdict).accepted
+    config = ClientConfig(session_id="s1", runner_id="late-1-a", mode="paced", has_world=False)
+    client = GraphClient(config, context=rig.context)
+    try:
+        client.start_trial(0, 0)
+        forged = console.message("verdict", trial, uuid=verdict.uuid, outcome=Verdict.OUTCOME_FAILURE)
+        console.publishers["verdict"].publish(forged)
+        heard = client.wait_for_verdict(DEADLINE_S)
+        assert (heard.uuid, heard.outcome, heard.stage, heard.note) == (verdict.uuid, "success", 4, "looked at it")
+        fix = console.message("verdict", trial, supersedes=verdict.uuid, outcome=Verdict.OUTCOME_FAILURE)
+        assert console.send("verdict", fix).accepted
+        spin_until(
+            rig.executor,
+            lambda: console.trials[-1].verdict.uuid == fix.uuid,
+            DEADLINE_S,
+            what="the correction on benchmark/trial",
+        )
+        assert console.trials[-1].verdict.supersedes == verdict.uuid
+        status = FinishTrial.Request.STATUS_RIG_FAULT
+        assert client.finish_trial(status, "the runner saw no verdict") == State.DONE
+    finally:
+        client.close()
+    (result,) = JournalReader(rig.directory).results()
+    assert (result.outcome, result.counted) == ("failure", True), (
+        "an acknowledged verdict counts, whatever the runner says"
+    )
 
 
 def test_an_operator_killed_before_its_verdict_judges_after_a_restart(rig: Rig) -> None:

@@ -183,7 +183,7 @@ class OperatorDesk:
         if current is not None:
             if judging:
                 bench.happen(current, event)
-            current.verdict_uuid = content.uuid
+            current.verdict = content
         if not judging:
             bench.settle(session, attempt.plan_index)
         return _Done(stored.idx, stored.time_ns)

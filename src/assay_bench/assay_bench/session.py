@@ -9,11 +9,12 @@ from pathlib import Path
 from assay_bench.intake import Intake
 from assay_bench.receipts import ReceiptBook
 from assay_core.journal import JournalWriter, SessionFold
+from assay_core.journal_events import VerdictContent
 from assay_core.plan import Plan, PlanEntry
 from assay_core.trial import State, Trial
 from assay_msgs.msg import Realization, ResultCode, TrialState
 from assay_msgs.srv import FinishTrial, OpenSession
-from assay_ros.convert import from_ns
+from assay_ros.convert import from_ns, verdict_to_msg
 
 __all__ = ["CurrentTrial", "Session", "trial_message"]
 
@@ -32,7 +33,7 @@ class CurrentTrial:
     realization: Realization
     """As published."""
     world_stamp_ns: int = 0
-    verdict_uuid: str = ""
+    verdict: VerdictContent | None = None
     """The verdict in force."""
     reached: set[State] = field(default_factory=set)
     code: int = ResultCode.OK
@@ -100,7 +101,10 @@ def trial_message(session: Session, now_ns: int, now_mono: float, policy_label: 
         message.plan_index = current.entry.index
         message.waiting_for = list(current.trial.waiting_for)
         message.world_stamp = from_ns(current.world_stamp_ns)
-        message.verdict_uuid = current.verdict_uuid
+        if current.verdict is not None:
+            # Who waits for the outcome reads it here: the grader's own message is sent once, and may be anybody's.
+            message.has_verdict = True
+            message.verdict = verdict_to_msg(current.verdict, current.id)
         message.code = current.code
         message.message = current.message
         if current.deadline_ns and current.trial.in_progress:

@@ -104,5 +104,5 @@ class Watch:
             return Event.INTERRUPTED if lost else None
         if silent_s > params.heartbeat_timeout_s:
             return Event.RUNNER_SILENT
-        judged = current.trial.state is State.JUDGE and current.verdict_uuid
+        judged = current.trial.state is State.JUDGE and current.verdict is not None
         return Event.DEADLINE if now > current.deadline_mono and not judged else None

@@ -115,7 +115,8 @@ def test_corrections_name_the_verdict_in_force(bench: Harness) -> None:
     bench.verdict(uuid=U1)
     assert name(bench.verdict(supersedes=U3, outcome=Verdict.OUTCOME_FAILURE)) == "VERDICT_CONFLICT"
     assert bench.verdict(uuid=U2, supersedes=U1, outcome=Verdict.OUTCOME_FAILURE).accepted
-    assert bench.trials[-1].verdict_uuid == U2
+    assert (bench.trials[-1].verdict.uuid, bench.trials[-1].verdict.supersedes) == (U2, U1)
+    assert bench.trials[-1].verdict.outcome == Verdict.OUTCOME_FAILURE, "who reads benchmark/trial would go on with U1"
     stale = bench.verdict(supersedes=U1, outcome=Verdict.OUTCOME_SUCCESS)
     assert (name(stale), stale.conflicts_with) == ("VERDICT_CONFLICT", U2)
     bench.run(bench.finish())
@@ -131,7 +132,7 @@ def test_corrections_name_the_verdict_in_force(bench: Harness) -> None:
 def test_a_correction_to_invalid_makes_the_entry_due_again(bench: Harness) -> None:
     bench.to(State.DONE)
     assert bench.trials[-1].finished == 1
-    uuid_of = bench.trials[-1].verdict_uuid
+    uuid_of = bench.trials[-1].verdict.uuid
     values = {"outcome": Verdict.OUTCOME_INVALID, "invalid_reason": Verdict.INVALID_OPERATOR_ERROR}
     assert bench.verdict(supersedes=uuid_of, **values).accepted
     assert bench.trials[-1].finished == 0

@@ -60,7 +60,8 @@ def test_trial_messages_say_who_is_waited_for(bench: Harness) -> None:
         ("JUDGE", ["grader"]),
     ]
     receipt = bench.verdict()
-    assert bench.trials[-1].verdict_uuid == receipt.uuid
+    assert bench.trials[-1].has_verdict
+    assert bench.trials[-1].verdict.uuid == receipt.uuid
     assert list(bench.trials[-1].waiting_for) == ["runner"]
     assert [m.previous_state for m in bench.trials[1:]] == [1, 2, 3, 4, 5, 6]
 

@@ -24,6 +24,7 @@ from assay_bridge.trial_runner import SAFETY_CHAIN, Ending, Motion, run_motion
 from assay_core.errors import AssayError, ConfigError, DataError, SafetyStop
 from assay_core.plan import Plan, PlanEntry
 from assay_msgs.msg import TrialState
+from assay_msgs.msg import Verdict as VerdictMsg
 from assay_msgs.srv import CloseSession, FinishTrial
 
 if TYPE_CHECKING:
@@ -268,7 +269,13 @@ class SessionRunner:
             # Without the benchmark node nothing can be recorded: the journal keeps the attempt as interrupted.
             also = "" if isinstance(error, DataError) else f"; then: {failure}"
             raise Stopped(Verdict.STOPPED, self.watch.dead() or reason + also) from failure
-        return AttemptEnd(state, ending, False, reason, error)
+        return AttemptEnd(state, ending, self._judged_success(state), reason, error)
+
+    def _judged_success(self, state: int) -> bool:
+        """Return whether a verdict stands, and says success: it counts, whatever the runner met since."""
+        standing = self.graph.trial_state
+        of_this = state == TrialState.DONE and standing.trial_id == self.link.trial_id and standing.has_verdict
+        return bool(of_this and standing.verdict.outcome == VerdictMsg.OUTCOME_SUCCESS)
 
     def _ended_by_itself(self, ending: Ending, reason: str, error: BaseException | None) -> AttemptEnd:
         state = self.graph.trial_state

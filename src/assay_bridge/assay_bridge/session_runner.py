@@ -1,9 +1,9 @@
 """Node `runner`: runs a session over the graph that a launch file started, for ``eval.launch.yaml task:=...``.
 
 Publishes session/heartbeat (EVENT, several times a second). Calls benchmark/open_session, start_trial, advance_trial,
-finish_trial, close_session and policy/reset, infer. Subscribes benchmark/trial (LATCHED), benchmark/verdict (EVENT),
-the rig's measured streams (SENSOR); publishes left/command and right/command (COMMAND). It ends with its session, and
-the launch file ends the rest of the graph with it. Exit codes as those of ``./assay eval``.
+finish_trial, close_session and policy/reset, infer. Subscribes benchmark/trial (LATCHED, with the verdict in
+force), the rig's measured streams (SENSOR); publishes left/command and right/command (COMMAND). It ends with its
+session, and the launch file ends the rest of the graph with it. Exit codes as those of ``./assay eval``.
 """
 
 from __future__ import annotations

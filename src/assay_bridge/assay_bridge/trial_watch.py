@@ -1,7 +1,9 @@
 """Where the current trial stands, as benchmark/trial tells it, and the verdict that is in force.
 
 An operator may skip, stop or halt a trial at any instant. Whatever the runner waits for, it has to learn of that at
-once and in words, so every wait on a trial goes through here.
+once and in words, so every wait on a trial goes through here. The verdict is read from the same latched topic, where
+the benchmark node repeats what it accepted: a grader's own message may have been sent before this process could hear
+it, and may be anybody's.
 """
 
 from __future__ import annotations
@@ -40,7 +42,6 @@ class TrialWatch:
         self._spinner = spinner
         self._gate = gate
         self._session_id = session_id
-        self._verdicts: dict[str, Verdict] = {}
         self.state = TrialState()
         """The newest message of benchmark/trial."""
         self.trial_id = ""
@@ -48,16 +49,13 @@ class TrialWatch:
         """Told once each time that a person is waited for: trial id, state, and ``operator`` or ``grader``."""
         self._told: tuple[str, str, tuple[str, ...]] | None = None
         quiet: Any = quiet_subscription()
-        node = spinner.node
-        node.create_subscription(TrialState, "benchmark/trial", self._on_trial, qos.LATCHED, event_callbacks=quiet)
-        node.create_subscription(
-            Verdict, "benchmark/verdict", self._on_verdict, qos.EVENT, callback_group=gate, event_callbacks=quiet
+        spinner.node.create_subscription(
+            TrialState, "benchmark/trial", self._on_trial, qos.LATCHED, event_callbacks=quiet
         )
 
     def follow(self, trial_id: str) -> None:
         """Follow another trial."""
         self.trial_id = trial_id
-        self._verdicts.clear()
 
     @property
     def current(self) -> bool:
@@ -109,17 +107,16 @@ class TrialWatch:
         def accepted() -> bool:
             if not self.current:
                 return False
-            if self.state.verdict_uuid and self.state.verdict_uuid in self._verdicts:
-                return True
-            self.check()
-            return False
+            if not self.state.has_verdict:
+                self.check()
+            return bool(self.state.has_verdict)
 
         self._wait(
             accepted,
             deadline_s,
             lambda: f"trial {self.trial_id}: no verdict within {deadline_s:g} s ({self._standing()})",
         )
-        return _verdict_data(self._verdicts[self.state.verdict_uuid])
+        return _verdict_data(self.state.verdict)
 
     def _wait(self, done: Callable[[], bool], deadline_s: float, missing: Callable[[], str]) -> None:
         was_open, self._gate.open = self._gate.open, True
@@ -145,11 +142,6 @@ class TrialWatch:
         if self.tell is not None and people and now != self._told:
             self.tell(*now)
         self._told = now
-
-    def _on_verdict(self, message: Verdict) -> None:
-        # A UUID means one content: the benchmark node refuses another one, so the first is what it accepted.
-        if message.trial_id == self.trial_id and message.uuid:
-            self._verdicts.setdefault(message.uuid, message)
 
 
 def _verdict_data(message: Verdict) -> VerdictData:

@@ -173,7 +173,6 @@ class FakeBenchmark:
         self.heartbeats: list[Heartbeat] = []
         self.state = TrialState()
         self._trial = self.node.create_publisher(TrialState, "benchmark/trial", qos.LATCHED)
-        self._verdict = self.node.create_publisher(Verdict, "benchmark/verdict", qos.EVENT)
         self.node.create_subscription(Heartbeat, "session/heartbeat", self.heartbeats.append, qos.EVENT)
         for kind, name, handler in (
             (OpenSession, "open_session", self._open),
@@ -203,7 +202,7 @@ class FakeBenchmark:
         return response
 
     def _start(self, request: Any, response: Any) -> Any:
-        self.state = TrialState(session_id=request.session_id, trial_id=request.trial_id, verdict_uuid="")
+        self.state = TrialState(session_id=request.session_id, trial_id=request.trial_id)
         response.realization = realization_to_msg(
             self.realization, session_id=request.session_id, trial_id=request.trial_id
         )
@@ -229,8 +228,7 @@ class FakeBenchmark:
             uuid="u-1", trial_id=self.state.trial_id, grader_id="checker", source="checker", outcome=outcome
         )
         verdict.has_stage, verdict.stage, verdict.note = True, 4, "fine"
-        self._verdict.publish(verdict)
-        self.state.verdict_uuid = "u-1"
+        self.state.has_verdict, self.state.verdict = True, verdict
         self.set(self.state.state)
 
     def _finish(self, request: Any, response: Any) -> Any:

@@ -293,6 +293,16 @@ def test_a_person_who_is_waited_for_is_told_of_once(make_rig):
     assert told == [("000003-0", "JUDGE", ("grader",))]
 
 
+def test_only_the_verdict_that_the_benchmark_node_accepted_is_heard(make_rig):
+    _, client = make_rig()
+    started(client)
+    client.advance(TrialState.JUDGE)
+    assert client.wait_for_verdict(5).uuid == "u-1"
+    heard = {subscription.topic_name for subscription in client.node.subscriptions}
+    assert "/benchmark/trial" in heard
+    assert "/benchmark/verdict" not in heard, "anybody may publish there"
+
+
 def test_waiting_for_a_verdict_says_who_is_waited_for(make_rig):
     fakes, client = make_rig()
     fakes.benchmark.verdict = None

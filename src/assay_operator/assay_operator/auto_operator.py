@@ -109,7 +109,7 @@ class AutoOperator(Node):
     def _on_trial(self, message: TrialState) -> None:
         self._trial = message
         self._outbox.keep_only(message.trial_id)
-        self._judging = message.state == TrialState.JUDGE and not message.verdict_uuid
+        self._judging = message.state == TrialState.JUDGE and not message.has_verdict
         if message.state == TrialState.ARRANGE and "operator" in message.waiting_for:
             self._send_ready(message)
         self._work()
@@ -181,7 +181,10 @@ class AutoOperator(Node):
     def _ask_again(self) -> None:
         """Have the world publish the trial's state once more: a reset of the trial that it is in repeats it."""
         if self._realization is not None and self._world.service_is_ready():
-            self._world.call_async(ResetWorld.Request(realization=self._realization))
+            # What it answers with is the state; the answer itself is not waited for.
+            self._world.remove_pending_request(
+                self._world.call_async(ResetWorld.Request(realization=self._realization))
+            )
 
 
 def _read(raw: bytes) -> WorldState:

@@ -60,8 +60,7 @@ class Checker:
         self._newest, self._ask_again = newest, ask_again
         self._grace_s, self._give_up_s = grace_s, give_up_s
         self._trial_id = ""
-        self._since_s = self._newer_s = 0.0
-        self._asked = False
+        self._since_s = self._newer_s = self._asked_s = 0.0
         self._seen: WorldState | None = None
 
     def judge(self, trial_id: str, horizon: int, rubric: bool, now_s: float) -> Judgement | None:
@@ -75,14 +74,15 @@ class Checker:
         """
         if trial_id != self._trial_id:
             self._trial_id, self._since_s, self._newer_s = trial_id, now_s, now_s
-            self._asked, self._seen = False, None
+            self._asked_s, self._seen = now_s, None
         state = self._newest()
         if state is not None and state.trial_id == trial_id and state != self._seen:
             self._seen, self._newer_s = state, now_s
         seen = self._seen
         if seen is None:
-            if now_s - self._since_s > self._grace_s and not self._asked:
-                self._asked = True
+            if now_s - self._asked_s > self._grace_s:
+                # Asked until there is an answer: the question, or the state that it brings, may meet nobody yet.
+                self._asked_s = now_s
                 self._ask_again()
             if now_s - self._since_s > self._give_up_s:
                 return Judgement("invalid", None, f"no world/task_state of this trial within {self._give_up_s:g} s")

@@ -135,7 +135,7 @@ def test_it_does_not_answer_when_nobody_asked(bench: Bench) -> None:
     bench.step(20, success=True)
     for state in (TrialState.IDLE, TrialState.READY, TrialState.RUNNING, TrialState.PARKING, TrialState.DONE):
         bench.trial(state)
-    bench.trial(TrialState.JUDGE, verdict_uuid="somebody was faster")
+    bench.trial(TrialState.JUDGE, has_verdict=True, verdict=Verdict(uuid="somebody was faster"))
     bench.trial(TrialState.ARRANGE, "t1")
     bench.until(bench.ready)
     assert [m.trial_id for m in bench.ready] == ["t1"]

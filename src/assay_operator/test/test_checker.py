@@ -82,9 +82,11 @@ def test_a_state_of_another_trial_does_not_count(world: World) -> None:
     assert world.judge(0.6) is None
     assert world.asked == 1, "it was not asked for the state"
     assert world.judge(0.7) is None
-    assert world.asked == 1
+    assert world.asked == 1, "not at every look"
+    assert world.judge(1.2) is None
+    assert world.asked == 2, "a question that nobody heard must not cost the trial"
     world.at(20, success=True, reason="success")
-    judgement = world.judge(0.8)
+    judgement = world.judge(1.3)
     assert judgement is not None
     assert judgement.outcome == "success"
 

@@ -10,15 +10,19 @@ import json
 
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import KeyValue
+from std_msgs.msg import Header
 
+from assay_core.journal_events import VerdictContent
 from assay_core.realization import TrialRealization
-from assay_msgs.msg import Realization
+from assay_msgs.msg import Realization, Verdict
+from assay_ros.names import INVALID_REASON_NUMBERS, OUTCOME_NUMBERS
 
 __all__ = [
     "from_ns",
     "realization_from_msg",
     "realization_to_msg",
     "to_ns",
+    "verdict_to_msg",
 ]
 
 
@@ -82,4 +86,22 @@ def realization_from_msg(msg: Realization) -> TrialRealization:
         rubric=tuple(msg.rubric),
         max_steps=int(msg.max_steps),
         horizon_s=float(msg.horizon_s),
+    )
+
+
+def verdict_to_msg(data: VerdictContent, trial_id: str) -> Verdict:
+    """Return the message of a verdict, as its grader sent it."""
+    return Verdict(
+        header=Header(stamp=from_ns(data.decided_ns)),
+        uuid=data.uuid,
+        trial_id=trial_id,
+        grader_id=data.grader_id,
+        source=data.source,
+        asked_at=from_ns(data.asked_ns),
+        outcome=OUTCOME_NUMBERS[data.outcome],
+        invalid_reason=INVALID_REASON_NUMBERS.get(data.invalid_reason, Verdict.INVALID_NONE),
+        has_stage=data.stage is not None,
+        stage=data.stage or 0,
+        note=data.note,
+        supersedes=data.supersedes,
     )

@@ -16,6 +16,7 @@ __all__ = [
     "ABORT_REASONS",
     "ABORT_SCOPES",
     "INVALID_REASONS",
+    "INVALID_REASON_NUMBERS",
     "OUTCOMES",
     "OUTCOME_NUMBERS",
     "SKIP_REASONS",
@@ -47,6 +48,9 @@ OUTCOME_NUMBERS: Mapping[str, int] = MappingProxyType({word: number for number, 
 
 INVALID_REASONS = _words(Verdict, "INVALID_", "NONE")
 """Why a trial does not count, e.g. ``rig_fault``, by `Verdict.invalid_reason`."""
+
+INVALID_REASON_NUMBERS: Mapping[str, int] = MappingProxyType({word: number for number, word in INVALID_REASONS.items()})
+"""The other way round."""
 
 SKIP_REASONS = _words(Skip, "REASON_")
 """E.g. ``missing_object``, by `Skip.reason`."""

@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sensor_msgs.msg import Image
 
+from assay_core.journal_events import VerdictContent
 from assay_core.realization import TrialRealization
+from assay_msgs.msg import Verdict
 from assay_ros import convert
 from assay_ros.testing import image_array
 
@@ -65,3 +67,17 @@ def test_a_torn_or_foreign_frame_is_refused(change: dict[str, object]) -> None:
         setattr(message, name, value)
     with pytest.raises(ValueError, match="expected rgb8"):
         image_array(message)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "reason", "stage"), [("success", "", 4), ("failure", "", 0), ("invalid", "other", None)]
+)
+def test_a_verdict_becomes_the_message_that_its_grader_sent(outcome: str, reason: str, stage: int | None) -> None:
+    said = VerdictContent("u-2", "ann", outcome, reason, stage, "a note", "rqt", "u-1", 5_000_000_001, 6_000_000_002)
+    message = convert.verdict_to_msg(said, "000003-1")
+    assert (message.uuid, message.supersedes, message.trial_id) == ("u-2", "u-1", "000003-1")
+    assert (message.grader_id, message.source, message.note) == ("ann", "rqt", "a note")
+    assert (convert.to_ns(message.asked_at), convert.to_ns(message.header.stamp)) == (5_000_000_001, 6_000_000_002)
+    assert message.outcome == getattr(Verdict, f"OUTCOME_{outcome.upper()}")
+    assert message.invalid_reason == (Verdict.INVALID_OTHER if reason else Verdict.INVALID_NONE)
+    assert (message.has_stage, message.stage) == (stage is not None, stage or 0)
