@@ -19,7 +19,7 @@ from types import FrameType
 
 from assay_bringup.launch.locate import launch_files
 from assay_bringup.launch.model import Resolved
-from assay_bringup.launch.processes import End, GraphProcesses
+from assay_bringup.launch.processes import RIG_PACKAGE, End, GraphProcesses
 from assay_bringup.launch.resolve import declared_arguments, parse_arguments, resolve
 from assay_core.domains import from_environment, hold_rig
 from assay_core.errors import AssayError, ConfigError
@@ -31,9 +31,6 @@ DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
 
 _SHOWN = {"screen": ("stdout", "stderr"), "both": ("stdout", "stderr"), "full": ("stdout", "stderr")}
 """Streams that each value of ``output`` shows; ``log`` and ``own_log`` show stderr, everything is in the logs."""
-
-RIG_PACKAGE = "assay_bench"
-"""Its node makes a graph a rig."""
 
 _WAKE_S = 0.5
 """Longest time until the main thread looks at a signal that came between two waits [s]."""

@@ -16,7 +16,7 @@ from types import TracebackType
 from assay_core.errors import ConfigError, RigFault
 from assay_core.program import command
 
-__all__ = ["SESSION_DOMAINS", "TEST_DOMAINS", "Domain", "claim", "from_environment", "hold_rig"]
+__all__ = ["SESSION_DOMAINS", "TEST_DOMAINS", "Domain", "claim", "from_environment", "hold_rig", "mark_ending"]
 
 SESSION_DOMAINS = range(1, 60)
 """Domains of sessions. 0 is what everyone else uses; it is never taken."""
@@ -29,8 +29,12 @@ HIGHEST_DOMAIN = 232
 
 _NAME = "\0assay-ros-domain-{}"
 _RIG_NAME = "\0assay-rig-in-ros-domain-{}"
+_ENDING_NAME = "\0assay-graph-in-ros-domain-{}"
 _RETRY_S = 0.05
 _PROBED_PARTICIPANTS = 8
+
+ENDING_S = 10.0
+"""Longest wait for the processes of a graph whose launcher was killed to end [s]; they get 5 s, then SIGKILL."""
 
 
 class Domain:
@@ -107,21 +111,56 @@ def hold_rig(number: int) -> Domain:
     Args:
         number: The domain, claimed or named by the user.
 
+    Where the launcher of an earlier graph was killed, its processes are waited for: they may take some seconds to end.
+
     Raises:
-        ConfigError: Another process of this machine has started a graph there.
+        ConfigError: Another process of this machine has started a graph there, or one does not end.
     """
-    holder = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-    try:
-        holder.bind(_RIG_NAME.format(number))
-    except OSError:
-        holder.close()
+    holder = _bind(_RIG_NAME.format(number))
+    if holder is None:
         raise ConfigError(
             f"rig in ROS domain {number}",
             expected="no other graph of assay",
             got="one that runs already",
             fix=f"use it with {command('eval', '--attach')}, end it, or name another domain with ROS_DOMAIN_ID",
-        ) from None
+        )
+    end = time.monotonic() + ENDING_S
+    while (mark := _bind(_ENDING_NAME.format(number))) is None:
+        if time.monotonic() >= end:
+            holder.close()
+            raise ConfigError(
+                f"rig in ROS domain {number}",
+                expected=f"the processes of an earlier graph to end within {ENDING_S:g} s",
+                got="some that still run",
+                fix="end them, or name another domain with ROS_DOMAIN_ID",
+            )
+        time.sleep(_RETRY_S)
+    mark.close()
     return Domain(number, holder)
+
+
+def mark_ending(environ: Mapping[str, str]) -> socket.socket | None:
+    """Return a socket that makes `hold_rig` wait while it, or a copy of it in another process, is open.
+
+    Args:
+        environ: Environment of a graph; its ``ROS_DOMAIN_ID`` counts.
+
+    Returns:
+        The socket; None where another graph of the domain has one, or the domain is none.
+    """
+    raw = environ.get("ROS_DOMAIN_ID", "").strip() or "0"
+    return _bind(_ENDING_NAME.format(int(raw))) if raw.isascii() and raw.isdigit() else None
+
+
+def _bind(name: str) -> socket.socket | None:
+    """Return a socket of this name; None where another one has it."""
+    holder = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    try:
+        holder.bind(name)
+    except OSError:
+        holder.close()
+        return None
+    return holder
 
 
 def from_environment(environ: Mapping[str, str] | None = None) -> Domain | None:
@@ -147,11 +186,8 @@ def from_environment(environ: Mapping[str, str] | None = None) -> Domain | None:
 
 def _hold(number: int) -> socket.socket | None:
     """Return the socket whose name holds the domain, or None when it is held or in use."""
-    holder = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-    try:
-        holder.bind(_NAME.format(number))
-    except OSError:
-        holder.close()
+    holder = _bind(_NAME.format(number))
+    if holder is None:
         return None
     if _in_use(number):
         holder.close()

@@ -7,10 +7,12 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 
 import pytest
 
-from assay_core.domains import SESSION_DOMAINS, TEST_DOMAINS, claim, from_environment, hold_rig
+from assay_core import domains
+from assay_core.domains import SESSION_DOMAINS, TEST_DOMAINS, claim, from_environment, hold_rig, mark_ending
 from assay_core.errors import ConfigError, RigFault
 
 HIGH = range(180, 200)
@@ -90,3 +92,23 @@ def test_one_graph_a_domain_whoever_claimed_it() -> None:
         hold_rig(held.number)
     with hold_rig(held.number):
         pass
+
+
+def test_the_remains_of_a_killed_graph_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    with claim(pool=HIGH) as held:
+        mark = mark_ending({"ROS_DOMAIN_ID": str(held.number)})
+        assert mark is not None
+        assert mark_ending({"ROS_DOMAIN_ID": str(held.number)}) is None, "one mark a domain"
+        with mark:
+            timer = threading.Timer(0.2, mark.close)
+            timer.start()
+            with hold_rig(held.number):
+                assert mark.fileno() == -1, "a new graph must not meet the remains of the old one"
+            timer.join()
+        monkeypatch.setattr(domains, "ENDING_S", 0.1)
+        with mark_ending({"ROS_DOMAIN_ID": str(held.number)}) or socket.socket():
+            with pytest.raises(ConfigError, match=r"processes of an earlier graph to end within 0.1 s"):
+                hold_rig(held.number)
+        with hold_rig(held.number):
+            pass
+    assert mark_ending({"ROS_DOMAIN_ID": "x"}) is None

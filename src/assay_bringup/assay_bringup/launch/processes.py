@@ -22,10 +22,15 @@ from assay_bringup.bringup_plan import CONFIGURE
 from assay_bringup.launch.child import Child, describe_end, last_line
 from assay_bringup.launch.model import PARAMETERS, Resolved, ResolvedProcess
 from assay_bringup.launch.stages import Stages
+from assay_bringup.launch.warden import Warden
 from assay_bringup.ready import STATE_FILE_VARIABLE, Bringup, read_state
+from assay_core.domains import mark_ending
 from assay_core.errors import ConfigError, DeadlineError, RigFault
 
 __all__ = ["End", "GraphProcesses"]
+
+RIG_PACKAGE = "assay_bench"
+"""Whose node there can be one of in a ROS domain; a launch with it is a rig."""
 
 MANAGER = "lifecycle_manager"
 """Executable that writes the state which `GraphProcesses.wait_ready` reads."""
@@ -93,6 +98,8 @@ class GraphProcesses:
         self._stop_began: float | None = None
         self._dead: str | None = None
         self._history: list[End] = []
+        rig = any(process.package == RIG_PACKAGE for process in resolved.processes)
+        self._warden = Warden(mark_ending(environ) if rig else None)
 
     @classmethod
     def start(
@@ -247,6 +254,7 @@ class GraphProcesses:
                     break
                 self._changed.wait(_POLL_S)
         shm.sweep()
+        self._warden.close()
         return self.ends()
 
     def hurry(self) -> None:
@@ -278,6 +286,7 @@ class GraphProcesses:
             on_end=lambda child: self._ended(slot, child),
         )
         slot.child = child
+        self._warden.watch(child.pid)
         child.watch()
 
     def _command(self, spec: ResolvedProcess) -> list[str]:
@@ -304,6 +313,7 @@ class GraphProcesses:
                 End(spec.label, code, self._stopping, message, slot.stages.escalated if slot.stages else "")
             )
             slot.child = None
+            self._warden.forget(child.pid)
             if not self._stopping:
                 self._dead = self._dead or message
                 if spec.respawn and (spec.respawn_max_retries < 0 or slot.retries < spec.respawn_max_retries):
