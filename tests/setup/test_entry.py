@@ -45,6 +45,15 @@ def test_help_needs_neither_python_nor_environment(clone, tmp_path, arguments):
     assert not (clone / ".assay").exists()
 
 
+def test_version_names_release_and_commit_without_an_environment(clone, root):
+    (clone / "src/assay_cli").mkdir(parents=True)
+    shutil.copy2(root / "src/assay_cli/package.xml", clone / "src/assay_cli")
+    assert run([clone / "assay", "--version"]).stdout.startswith("assay 0.")
+    head = run(["git", "-C", root, "rev-parse", "--short=10", "HEAD"]).stdout.strip()
+    assert (f"(commit {head}" if head else "assay") in run([root / "assay", "--version"]).stdout
+    assert list(clone.glob(".venv*")) == []
+
+
 def test_help_names_exactly_the_verbs_that_there_are(root):
     from assay_cli.__main__ import VERBS
 
@@ -66,7 +75,7 @@ def test_a_verb_explains_itself_without_an_environment(clone, root, verb):
     environ = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "ASSAY_ENVIRONMENT")}
     done = run([clone / "assay", verb, "--help"], env=environ)
     assert done.returncode == 0, done.stderr
-    assert f"usage: assay {verb}" in done.stdout
+    assert f"usage: ./assay {verb}" in done.stdout
     assert not (clone / ".assay").exists()
 
 

@@ -57,6 +57,11 @@ def run(root: Path, arguments: Sequence[str]) -> int:
 def _run(layout: Layout, arguments: Sequence[str]) -> int:
     verb, rest = arguments[0], list(arguments[1:])
     environ = dict(os.environ)
+    if verb in ("--version", "-V"):
+        from assay_tools import version
+
+        sys.stdout.write(version.text(layout) + "\n")
+        return 0
     if verb == "setup":
         from assay_tools import process, setup
 

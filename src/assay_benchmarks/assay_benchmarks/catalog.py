@@ -42,6 +42,7 @@ __all__ = [
     "colliding_entry_points",
     "expand",
     "find_instance",
+    "full_name",
     "instance_ids",
     "realize_trial",
     "register_ours",
@@ -72,15 +73,34 @@ def task_names() -> tuple[str, ...]:
     return (*_OWN_NAMES, *sorted(set(registered("task")) - set(_OWN_NAMES)))
 
 
+def full_name(name: str) -> str:
+    """Return what a short name means: ``stack`` is ``kitchenbench/stack``; any other name comes back as it is.
+
+    Raises:
+        ConfigError: Several tasks are called that way.
+    """
+    if name in suites() or name in task_names():
+        return name
+    meant = [task for task in task_names() if "/" in task and task.rpartition("/")[2] == name]
+    if len(meant) > 1:
+        fix = "give its whole name"
+        raise ConfigError(f"task '{name}'", expected="the name of one task", got=f"one of {', '.join(meant)}", fix=fix)
+    return meant[0] if meant else name
+
+
 def expand(names: Sequence[str]) -> tuple[str, ...]:
     """Return the tasks that a list of tasks and suites names, each once, in the order of first mention.
+
+    Args:
+        names: Tasks, whole or short (see `full_name`), and suites.
 
     Raises:
         ConfigError: No name given, or one that is neither; the message offers near matches.
     """
     known_suites = suites()
     tasks: dict[str, None] = {}
-    for name in names:
+    for given in names:
+        name = full_name(given)
         if name in known_suites:
             tasks.update(dict.fromkeys(known_suites[name]))
         elif name in _OWN_NAMES or name in task_names():

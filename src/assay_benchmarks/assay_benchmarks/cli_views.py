@@ -13,6 +13,7 @@ from assay_benchmarks.kinds import KINDS
 from assay_benchmarks.specs import K_REALIZATIONS, SPECS, data_dir, instance_by_id
 from assay_core.distributions import Scalar
 from assay_core.instances import K_EXPERTS, MIN_RATING
+from assay_core.readable import UNITS, readable, readable_line
 from assay_core.scene_spec import SimObject, Var
 from assay_core.seeds import scene_seed, trial_seed
 
@@ -39,13 +40,13 @@ def realize_data(instance_id: str, seed: int) -> dict[str, Any]:
 
 
 def realize_view(data: Mapping[str, Any]) -> RenderableType:
-    """Return a realization as a checklist."""
+    """Return a realization as a checklist for a person, rounded and with units."""
     from rich.console import Group
     from rich.text import Text
 
     title = Text.assemble((data["instance_id"], "bold"), f", seed {data['seed']}")
     goal = Text.assemble("Goal: ", (data["instruction"], "bold"))
-    return Group(title, goal, "Arrange:", *(Text(f"  [ ] {line}") for line in data["setup_lines"]))
+    return Group(title, goal, "Arrange:", *(Text(f"  [ ] {readable_line(*item)}") for item in data["values"].items()))
 
 
 def show_data(instance_id: str) -> dict[str, Any]:
@@ -97,9 +98,11 @@ def show_view(data: Mapping[str, Any]) -> RenderableType:
         setup.add_row(Text(f"  {name}"), Text(distribution), spoken)
     objects = Table(box=None, show_header=False, padding=(0, 2))
     for item in data["objects"]:
-        rest = ", ".join(f"{key} {value}" for key, value in item.items() if key not in ("name", "asset", "role"))
-        objects.add_row(Text(f"  {item['name']}"), Text(str(item["asset"])), Text(item["role"] or "-"), Text(rest))
-    parameters = ", ".join(f"{name} = {value}" for name, value in data["success"].items())
+        rest = ", ".join(_said(*pair, data) for pair in item.items() if pair[0] not in ("name", "asset", "role"))
+        asset = _meant(item["asset"], data)
+        objects.add_row(Text(f"  {item['name']}"), Text(str(asset)), Text(item["role"] or "-"), Text(rest))
+    parameters = ", ".join(f"{name} = {_meant(value, data)}" for name, value in data["success"].items())
+    fixed = ", ".join(f"{name} = {value}" for name, value in data["static"].items())
     issues = [f"{count} of {K_REALIZATIONS} trials: {what}" for what, count in data["known_issues"].items() if count]
     lines: list[RenderableType] = [
         Text.assemble((data["instance_id"], "bold"), f"  {data['title']}, version {data['version']}"),
@@ -107,7 +110,8 @@ def show_view(data: Mapping[str, Any]) -> RenderableType:
         Text(f"Horizon: {data['max_steps']} steps"),
         Text("Setup"),
         setup,
-        Text("Objects ($name is a variable)"),
+        *([Text(f"Fixed: {fixed}")] if fixed else []),
+        Text("Objects ($name is a variable of the setup)"),
         objects,
         Text(f"Set without an object: {', '.join(data['conditions']) or 'nothing'}"),
         Text(f"Success ({data['target_kind']}): {data['criterion']}" + (f"; {parameters}" if parameters else "")),
@@ -149,14 +153,23 @@ def tasks_view(data: Mapping[str, Any]) -> RenderableType:
     from rich.text import Text
 
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for title in ("task", "version", "instances", "trials", "steps", "validated", "title"):
-        table.add_column(title, justify="right" if title in ("instances", "trials", "steps") else "left")
+    for title in ("task", "version", "instances", "trials", "max. steps", "validated", "title"):
+        table.add_column(title, justify="right" if title in ("instances", "trials", "max. steps") else "left")
     for task in data["tasks"]:
         validated = f"{task['validated']}/{task['instances']}" if "instances" in task else ""
         cells = [task.get(key, "") for key in ("version", "instances", "trials", "max_steps")]
         table.add_row(task["name"], *map(str, cells), validated, task.get("title", "registered by another package"))
     suites = [Text(f"suite {name}: {len(tasks)} tasks") for name, tasks in data["suites"].items()]
-    return Group(table, *suites, *(Text(f"warning: {line}", style="yellow") for line in data["warnings"]))
+    words = (
+        "",
+        f"trials: instances x {K_REALIZATIONS} realizations, unless --epochs says otherwise. max. steps: control "
+        "steps of one trial.",
+        f"validated: instances that {K_EXPERTS} experts rated {MIN_RATING} or better on both axes; others are drafts.",
+        "The part behind the slash is enough where only one task is called so: stack is kitchenbench/stack.",
+    )
+    return Group(
+        table, *suites, *map(Text, words), *(Text(f"warning: {line}", style="yellow") for line in data["warnings"])
+    )
 
 
 def _known_issues(trials: list[SceneBlueprint]) -> dict[str, int]:
@@ -197,6 +210,20 @@ def _object(item: SimObject) -> dict[str, Any]:
     if item.split:
         stated["split"] = list(item.split)
     return stated
+
+
+def _meant(value: Any, data: Mapping[str, Any]) -> Any:
+    """Return what a name that every realization has in common stands for; a variable of the setup stays a name."""
+    name = value[1:] if isinstance(value, str) and value.startswith("$") else ""
+    return data["static"].get(name, value) if name not in data["setup"] else value
+
+
+def _said(key: str, value: Any, data: Mapping[str, Any]) -> str:
+    """Return one property of an object, e.g. ``x -12 cm`` or ``x $pot_x_cm``."""
+    meant = _meant(value, data)
+    stem, _, unit = key.rpartition("_")
+    words = (stem if unit in UNITS else key).replace("_", " ")
+    return f"{words} {readable(key, meant) if not isinstance(meant, list) else ' '.join(map(str, meant))}"
 
 
 def _shown(value: Scalar | Var) -> Scalar:

@@ -44,11 +44,20 @@ def test_suites_and_tasks_expand_once_each() -> None:
     assert catalog.expand(["cubepick-reach"]) == ("cubepick-reach",)
 
 
+def test_the_last_part_of_a_name_is_enough_where_one_task_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert catalog.expand(["stack", "kitchenbench/stack"]) == ("kitchenbench/stack",)
+    assert catalog.full_name("kitchenbench") == "kitchenbench"
+    assert catalog.full_name("nothing") == "nothing"
+    monkeypatch.setattr(catalog, "task_names", lambda: ("kitchenbench/stack", "other/stack"))
+    with pytest.raises(ConfigError, match=r"expected the name of one task, got one of kitchenbench/stack, other/stack"):
+        catalog.expand(["stack"])
+
+
 @pytest.mark.parametrize(
     ("names", "message"),
     [
         (["kitchenbench/pour"], "unknown task or suite 'kitchenbench/pour'"),
-        (["pour_pasta"], "did you mean kitchenbench/pour_pasta"),
+        (["pour_past"], "did you mean kitchenbench/pour_pasta"),
         (["kitchenbenc"], "did you mean kitchenbench"),
         ([], "tasks: expected a task or a suite, got none"),
     ],

@@ -35,6 +35,7 @@ __all__ = [
     "check_policy",
     "make_plan",
     "new_session_id",
+    "policy_misfit",
     "policy_names",
     "resolve_tasks",
 ]
@@ -142,7 +143,8 @@ def resolve_tasks(names: Sequence[str]) -> tuple[tuple[Task, tuple[Scene, ...]],
     """Return the tasks that names mean, in order, each with the scenes to run.
 
     Args:
-        names: Tasks, suites or instance ids; an instance id selects one scene of its task.
+        names: Tasks (``kitchenbench/stack`` or, where only one is meant, ``stack``), suites or instance ids; an
+            instance id selects one scene of its task.
 
     Raises:
         ConfigError: No name, or one that is none of these, with near matches.
@@ -153,7 +155,8 @@ def resolve_tasks(names: Sequence[str]) -> tuple[tuple[Task, tuple[Scene, ...]],
         )
     chosen: dict[str, list[str] | None] = {}
     instances = catalog.instance_ids()
-    for name in names:
+    for given in names:
+        name = given if given in instances else catalog.full_name(given)
         if name in instances:
             task_name, scene_id = _scene_of(name)
             scenes = chosen.setdefault(task_name, [])
@@ -208,6 +211,18 @@ def check_rig(task: Task, options: EvalOptions, policy: Any) -> None:
     Raises:
         ConfigError: They do not; lists every mismatch.
     """
+    issues = rig_issues(task, options, policy)
+    if issues:
+        raise ConfigError(
+            f"task '{task.name}' with policy '{options.policy}'",
+            expected="spaces, cameras and scenes that the rig can serve",
+            got="; ".join(issues),
+            fix="choose another policy or task, or another number of cameras",
+        )
+
+
+def rig_issues(task: Task | None, options: EvalOptions, policy: Any) -> tuple[str, ...]:
+    """Return every mismatch between rig, policy and task that the framework's own rules find; no task looks at two."""
     from inspect_robots.compat import check_compatibility
 
     from assay_bridge.embodiment import AssayEmbodiment
@@ -222,14 +237,24 @@ def check_rig(task: Task, options: EvalOptions, policy: Any) -> None:
     bind = getattr(policy, "bind", None)
     if callable(bind):
         bind(embodiment.info)
-    issues = check_compatibility(policy, embodiment, task).errors
-    if issues:
-        raise ConfigError(
-            f"task '{task.name}' with policy '{options.policy}'",
-            expected="spaces, cameras and scenes that the rig can serve",
-            got="; ".join(f"{issue.message} [{issue.code}]" for issue in issues),
-            fix="choose another policy or task, or another number of cameras",
-        )
+    return tuple(f"{issue.message} [{issue.code}]" for issue in check_compatibility(policy, embodiment, task).errors)
+
+
+def policy_misfit(name: str) -> str:
+    """Return why a policy cannot be served as it is, by three cameras and without arguments; empty when it can.
+
+    Args:
+        name: One of `policy_names`.
+    """
+    options = EvalOptions(tasks=(), policy=name)
+    try:
+        policy = _framework_policy(options)
+    except ConfigError as error:
+        return f"cannot be built without policy_args: {error.got}"
+    try:
+        return "; ".join(rig_issues(None, options, policy))
+    except Exception as error:  # noqa: BLE001 - a stranger's code, which must not hide the other policies
+        return f"{type(error).__name__}: {error}"
 
 
 def _framework_policy(options: EvalOptions) -> Any:

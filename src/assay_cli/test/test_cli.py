@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from assay_bridge.planning import EvalOptions, make_plan
 from assay_cli.__main__ import VERBS, main
 from assay_cli.eval_options import MAX_NOISE, parse_eval
 from assay_core.errors import ConfigError
@@ -89,6 +90,9 @@ MISTAKES = {
     "resume": (["resume", "no-such-session"], "expected a session directory"),
     "show": (["show", "pour_pasta/full-bx"], "did you mean pour_pasta/full-box"),
     "realize": (["realize", "pour_pasta/full-box", "--seed", "-1"], "--seed: expected a whole number"),
+    "two seeds": (["realize", "stack/cups", "--seed", "1", "--eval-seed", "1"], "expected --seed or --eval-seed"),
+    "an epoch alone": (["realize", "stack/cups", "--epoch", "1"], "--epoch: expected --eval-seed with it"),
+    "trial of nothing": (["realize", "stack/cusp", "--eval-seed", "1"], "did you mean stack/cups"),
     "realize instance": (["realize", "nothing"], "unknown instance 'nothing'"),
     "too much": (["realize", "pour_pasta/full-box", "extra"], "expected no further argument, got 'extra'"),
 }
@@ -120,6 +124,39 @@ def test_realize_prints_the_documented_json(capsys: pytest.CaptureFixture[str]) 
     assert (code, err) == (0, "")
     assert list(json.loads(out)) == ["instance_id", "seed", "instruction", "values", "setup_lines"]
     assert run(capsys, "realize", "pour_pasta/full-box", "--seed", "3")[1] == out
+
+
+def test_realize_derives_the_seed_as_a_plan_does(capsys: pytest.CaptureFixture[str]) -> None:
+    plan = make_plan(EvalOptions(tasks=("stack/cups",), seed=7))
+    for entry in plan.entries:
+        asked = run(capsys, "realize", "stack/cups", "--eval-seed", "7", "--epoch", str(entry.epoch))[1]
+        assert json.loads(asked)["seed"] == entry.seed
+    assert (
+        run(capsys, "realize", "stack/cups", "--eval-seed", "7")[1]
+        == run(capsys, "realize", "stack/cups", "--seed", str(plan.entries[0].seed))[1]
+    )
+
+
+def test_a_checklist_is_for_a_person(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "realize", "pour_pasta/full-box", "--seed", "3", "--checklist")
+    assert code == 0
+    assert "[ ] fill: 317 g" in out
+    assert "[ ] pour angle: 73°" in out
+    assert "317.12" not in out
+
+
+def test_a_policy_that_does_not_fit_says_why(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = run(capsys, "list", "policies")[1].splitlines()
+    rows = {line.split()[0]: line for line in lines if line}
+    assert "yes" in rows["scripted"]
+    assert "oracle" in rows["scripted"]
+    assert rows["inspect:kitchen_noop"].split()[1] == "no"
+    assert "14-D" in rows["inspect:kitchen_noop"]
+
+
+def test_a_short_name_is_enough_where_one_task_is_meant() -> None:
+    whole = make_plan(EvalOptions(tasks=("kitchenbench/stack",)))
+    assert make_plan(EvalOptions(tasks=("stack",))).entries == whole.entries
 
 
 def test_lists_are_json_when_asked(

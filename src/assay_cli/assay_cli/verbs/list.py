@@ -12,8 +12,18 @@ from assay_core.errors import unknown_name
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.table import Table
 
 __all__ = ["main"]
+
+BUILT_IN = {
+    "scripted": "an oracle that knows the mock world's hidden goal",
+    "random": "moves at random",
+    "noop": "holds still",
+}
+"""Policies of the policy node itself."""
+
+BACKEND_WORDS = {"mock": "stands in for both arms and up to three cameras; no physics"}
 
 
 def main(argv: Sequence[str]) -> int:
@@ -45,13 +55,43 @@ def _tasks(_directory: str | None) -> tuple[Any, Callable[[Any], RenderableType]
 def _policies(_directory: str | None) -> tuple[Any, Callable[[Any], RenderableType]]:
     from assay_bridge.planning import policy_names
 
-    return list(policy_names()), lambda names: "\n".join(names)
+    return list(policy_names()), _policies_view
+
+
+def _policies_view(names: list[str]) -> RenderableType:
+    from rich.console import Group
+    from rich.text import Text
+
+    from assay_bridge.planning import policy_misfit
+
+    shown = _columns("policy", "fits the rig", "what it is, or why it does not fit")
+    for name in names:
+        why = policy_misfit(name)
+        shown.add_row(name, "no" if why else "yes", Text(why or BUILT_IN.get(name, "registered with Inspect Robots")))
+    rig = "The rig: two arms, 14 absolute joint targets, up to three cameras. Arguments: policy_args:='key=value ...'"
+    return Group(shown, Text(rig))
 
 
 def _backends(_directory: str | None) -> tuple[Any, Callable[[Any], RenderableType]]:
     from assay_bridge.planning import BACKENDS
 
-    return list(BACKENDS), lambda names: "\n".join(names)
+    return list(BACKENDS), _backends_view
+
+
+def _backends_view(names: list[str]) -> RenderableType:
+    shown = _columns("back end", "what it is")
+    for name in names:
+        shown.add_row(name, BACKEND_WORDS.get(name, ""))
+    return shown
+
+
+def _columns(*names: str) -> Table:
+    from rich.table import Table
+
+    shown = Table(box=None, pad_edge=False, header_style="bold")
+    for name in names:
+        shown.add_column(name, overflow="fold")
+    return shown
 
 
 def _sessions(directory: str | None) -> tuple[Any, Callable[[Any], RenderableType]]:
@@ -63,11 +103,9 @@ def _sessions(directory: str | None) -> tuple[Any, Callable[[Any], RenderableTyp
 def _sessions_view(found: list[dict[str, Any]]) -> RenderableType:
     if not found:
         return "no sessions"
-    from rich.table import Table
+    from rich.console import Group
 
-    shown = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("session", "status", "trials", "policy", "backend", "created"):
-        shown.add_column(name, overflow="fold")
+    shown = _columns("session", "status", "trials", "policy", "backend", "created")
     for one in found:
         if "session_id" not in one:
             shown.add_row(one["path"], one["status"], "", "", "", one["problem"])
@@ -75,7 +113,7 @@ def _sessions_view(found: list[dict[str, Any]]) -> RenderableType:
         status = f"{one['status']}, sealed" if one.get("sealed") else one["status"]
         trials = f"{one.get('trials', '?')}/{one['planned']}"
         shown.add_row(one["path"], status, trials, ", ".join(one["policies"]), one["backend"], one["created"])
-    return shown
+    return Group(shown, "trials: those that count, of those planned. created: UTC.")
 
 
 KINDS: dict[str, Callable[[str | None], tuple[Any, Callable[[Any], RenderableType]]]] = {
