@@ -19,6 +19,10 @@ __all__ = ["OPEN_SESSION", "BenchmarkCalls"]
 NODE = "benchmark"
 """Node name, for errors."""
 
+REPEAT_FRACTION = 0.25
+"""An unanswered call is repeated after this part of its deadline. Every service is idempotent: a repeat gets the first
+answer, so a lost message costs this much and no more."""
+
 OPEN_SESSION = "benchmark/open_session"
 """Service whose server shows that the node is there."""
 
@@ -59,6 +63,7 @@ class BenchmarkCalls:
             deadline_s=self._config.service_s,
             ready_s=self._config.connect_s,
             node=NODE,
+            repeat_s=self._repeat_s,
         )
         return SessionOpened(int(answer.next_plan_index), answer.head_hash)
 
@@ -108,4 +113,10 @@ class BenchmarkCalls:
         return int(self._call(FinishTrial, "benchmark/finish_trial", request).state)
 
     def _call(self, kind: Any, name: str, request: Any) -> Any:
-        return self._services.call(kind, name, request, deadline_s=self._config.service_s, node=NODE)
+        return self._services.call(
+            kind, name, request, deadline_s=self._config.service_s, node=NODE, repeat_s=self._repeat_s
+        )
+
+    @property
+    def _repeat_s(self) -> float:
+        return self._config.service_s * REPEAT_FRACTION

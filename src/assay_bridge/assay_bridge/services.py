@@ -53,7 +53,9 @@ class Services:
         """Return whether a server of ``name`` is on the graph."""
         return bool(self._clients[name].service_is_ready())
 
-    def call(self, kind: Any, name: str, request: Any, *, deadline_s: float, node: str) -> Any:
+    def call(
+        self, kind: Any, name: str, request: Any, *, deadline_s: float, node: str, repeat_s: float | None = None
+    ) -> Any:
         """Return the answer of one call.
 
         Args:
@@ -62,20 +64,30 @@ class Services:
             request: Request message.
             deadline_s: Longest wait [s], discovery of the server included.
             node: Name of the node that serves it, for the error.
+            repeat_s: An unanswered call is made again after this [s], in case request or answer was lost; None for
+                a service to which a repeat is not the same call.
 
         Raises:
             DeadlineError: No server in time; says what is known about the node.
             Unanswered: There is a server, and it did not answer in time.
             AssayError: The answer's code is not OK (see `answers.error_for`).
         """
-        answer = self.ask(kind, name, request, deadline_s=deadline_s, node=node)
+        answer = self.ask(kind, name, request, deadline_s=deadline_s, node=node, repeat_s=repeat_s)
         error = error_for(name, answer.code, answer.message)
         if error is not None:
             raise error
         return answer
 
     def call_when_ready(
-        self, kind: Any, name: str, request: Any, *, deadline_s: float, ready_s: float, node: str
+        self,
+        kind: Any,
+        name: str,
+        request: Any,
+        *,
+        deadline_s: float,
+        ready_s: float,
+        node: str,
+        repeat_s: float | None = None,
     ) -> Any:
         """Return the answer of a call to a node that may not be active yet, as in a graph that was just started.
 
@@ -83,7 +95,7 @@ class Services:
         """
         end = time.monotonic() + ready_s
         while True:
-            answer = self.ask(kind, name, request, deadline_s=deadline_s, node=node)
+            answer = self.ask(kind, name, request, deadline_s=deadline_s, node=node, repeat_s=repeat_s)
             if answer.code != ResultCode.NOT_READY or time.monotonic() >= end:
                 break
             self.pause(NOT_READY_S)
@@ -92,13 +104,20 @@ class Services:
             raise error
         return answer
 
-    def ask(self, kind: Any, name: str, request: Any, *, deadline_s: float, node: str) -> Any:
+    def ask(
+        self, kind: Any, name: str, request: Any, *, deadline_s: float, node: str, repeat_s: float | None = None
+    ) -> Any:
         """Return the answer of one call, whatever its code. Arguments and deadline errors as in `call`."""
         self.add(kind, name)
         client = self._clients[name]
         end = time.monotonic() + deadline_s
         was_open, self._gate.open = self._gate.open, True
-        future = None
+        futures: list[Any] = []
+
+        def send() -> None:
+            with self._spinner.guard:
+                futures.append(client.call_async(request))
+
         try:
             if not client.service_is_ready():
                 self._spinner.wait(
@@ -106,20 +125,22 @@ class Services:
                     deadline_s,
                     lambda: f"{name}: no server within {deadline_s:g} s ({self._known(node)})",
                 )
-            with self._spinner.guard:
-                future = client.call_async(request)
+            send()
             try:
                 self._spinner.wait(
-                    future.done,
+                    lambda: any(future.done() for future in futures),
                     end - time.monotonic(),
                     lambda: f"{name}: no answer within {deadline_s:g} s ({self._known(node)})",
+                    again=None if repeat_s is None else send,
+                    again_s=repeat_s or 0.0,
                 )
             except DeadlineError as error:
                 raise Unanswered(str(error)) from None
-            return future.result()
+            return next(future for future in futures if future.done()).result()
         finally:
-            if future is not None and not future.done():
-                client.remove_pending_request(future)
+            for future in futures:
+                if not future.done():
+                    client.remove_pending_request(future)
             self._gate.open = was_open
 
     def pause(self, seconds: float) -> None:

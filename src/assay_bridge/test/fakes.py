@@ -168,6 +168,8 @@ class FakeBenchmark:
         self.once: set[str] = set()
         """Services whose answer in ``codes`` is given once."""
         self.silent: set[str] = set()
+        self.silent_once: set[str] = set()
+        """Services that lose one answer: they do what is asked, and nobody hears of it."""
         self.verdict: int | None = Verdict.OUTCOME_SUCCESS
         self.end_in_arrange: int | None = None
         self.heartbeats: list[Heartbeat] = []
@@ -191,7 +193,11 @@ class FakeBenchmark:
             response.code, response.message = self.codes.get(name, (ResultCode.OK, ""))
             if name in self.once:
                 self.codes.pop(name, None)
-            return handler(request, response) if response.code == ResultCode.OK else response
+            answer = handler(request, response) if response.code == ResultCode.OK else response
+            if name in self.silent_once:
+                self.silent_once.discard(name)
+                raise SystemExit
+            return answer
 
         return serve
 

@@ -209,6 +209,18 @@ def test_a_silent_service_names_its_node(make_rig):
         client.start_trial(0, 0)
 
 
+@pytest.mark.parametrize("name", ["start_trial", "advance_trial", "finish_trial", "close_session"])
+def test_a_lost_answer_of_the_benchmark_node_costs_a_repeat(make_rig, name):
+    fakes, client = make_rig(service_s=4.0)
+    fakes.benchmark.silent_once.add(name)
+    started(client)
+    client.advance(TrialState.JUDGE)
+    assert client.finish_trial(FinishTrial.Request.STATUS_COMPLETED) == TrialState.DONE
+    client.close_session(CloseSession.Request.STATUS_INCOMPLETE)
+    [first, second] = fakes.benchmark.of(name)[:2]
+    assert first == second
+
+
 def test_an_incomplete_graph_is_described(make_rig):
     fakes, client = make_rig(connect_s=0.5)
     fakes.remove(fakes.world.node)
