@@ -17,7 +17,13 @@ if TYPE_CHECKING:
 __all__ = ["Progress"]
 
 LINE_EVERY_S = 10.0
-"""Plain lines come at most this often, besides the first and the last."""
+"""Plain lines come at most this often, besides the first and the last [s]."""
+
+LATER_S, LINE_LATER_S = 600.0, 60.0
+"""After this long [s], plain lines come at most this often [s]: nobody reads a thousand of them."""
+
+ENOUGH = 3
+"""Trials after which the time left can be told; the first ones also pay for what happens once."""
 
 
 class Progress:
@@ -35,7 +41,7 @@ class Progress:
         self._total, self._finished, self._begun = total, finished, finished
         self._counted = self._successes = self._invalid = 0
         self._quiet = quiet
-        self._started = time.monotonic()
+        self._started: float | None = None
         self._last_line = -LINE_EVERY_S
         self._bar: Bar | None = None
         self._task: Any = None
@@ -44,22 +50,21 @@ class Progress:
 
     def _open_bar(self) -> Bar:
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
         from rich.progress import Progress as RichProgress
 
         bar = RichProgress(
             BarColumn(bar_width=24),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
+            TextColumn("{task.fields[left]}"),
             TextColumn("{task.fields[rate]}"),
             TextColumn("{task.description}", markup=False),
             console=Console(file=self._stream),
             refresh_per_second=2,
             transient=True,
         )
-        self._task = bar.add_task("", total=self._total, completed=self._finished, rate=self._rate())
+        self._task = bar.add_task("", total=self._total, completed=self._finished, rate=self._rate(), left="")
         bar.start()
         return bar
 
@@ -76,6 +81,7 @@ class Progress:
         """Count a result from before a resume into the running rate."""
         self._counted += 1
         self._successes += success
+        self._draw()
 
     def trial_started(self, name: str, attempt: int) -> None:
         """Show which trial runs.
@@ -84,6 +90,8 @@ class Progress:
             name: Instance or scene and epoch, e.g. ``pour_pasta/full-box #3``.
             attempt: 0 for the first.
         """
+        if self._started is None:
+            self._started = time.monotonic()
         if self._bar is not None:
             again = f" (attempt {attempt + 1})" if attempt else ""
             with contextlib.suppress(OSError, ValueError):
@@ -115,23 +123,34 @@ class Progress:
 
     def _show(self, name: str) -> None:
         if self._bar is not None:
-            with contextlib.suppress(OSError, ValueError):
-                self._bar.update(self._task, completed=self._finished, rate=self._rate())
+            self._draw()
             return
         now = time.monotonic()
         last = self._finished == self._total
-        if self._quiet or not name or (now - self._last_line < LINE_EVERY_S and not last):
+        every_s = LINE_LATER_S if self._started is not None and now - self._started > LATER_S else LINE_EVERY_S
+        if self._quiet or not name or (now - self._last_line < every_s and not last):
             return
         self._last_line = now
-        self.message(f"{self._finished}/{self._total} trials, {self._rate()}, {self._left(now)}, now {name}")
+        parts = [f"{self._finished}/{self._total} trials", self._rate(), self._left(now), f"last {name}"]
+        self.message(", ".join(part for part in parts if part))
+
+    def _draw(self) -> None:
+        """Bring the bar up to date, where there is one."""
+        if self._bar is not None:
+            left = self._left(time.monotonic())
+            with contextlib.suppress(OSError, ValueError):
+                self._bar.update(self._task, completed=self._finished, rate=self._rate(), left=left)
 
     def _rate(self) -> str:
         rate = f"P̂ {self._successes / self._counted:.2f}" if self._counted else "P̂ -"
         return f"{rate}, {self._invalid} invalid" if self._invalid else rate
 
     def _left(self, now: float) -> str:
-        done = self._finished - self._begun
-        seconds = round((now - self._started) / done * (self._total - self._finished)) if done else 0
+        """Return the time left; empty while it cannot be told, or when there is none."""
+        done, to_do = self._finished - self._begun, self._total - self._finished
+        if self._started is None or done < ENOUGH or not to_do:
+            return ""
+        seconds = round((now - self._started) / done * to_do)
         minutes, seconds = divmod(seconds, 60)
         hours, minutes = divmod(minutes, 60)
         return f"{hours}:{minutes:02d}:{seconds:02d} left"

@@ -25,7 +25,17 @@ if TYPE_CHECKING:
     from assay_bridge.session_end import SessionEnd
     from assay_bridge.stop import Watch
 
-__all__ = ["Job", "client_config", "closing_words", "exit_code", "run_job", "unvalidated_instances", "waiting_words"]
+__all__ = [
+    "Job",
+    "client_config",
+    "closing_words",
+    "exit_code",
+    "opening_words",
+    "run_job",
+    "unvalidated_instances",
+    "waiting_words",
+    "way_on",
+]
 
 CONNECT_S = 30.0
 AUTOMATIC_S = 60.0
@@ -169,21 +179,33 @@ def closing_words(job: Job, end: SessionEnd, derived: Derived | None) -> tuple[s
     if end.verdict is Verdict.DONE:
         if derived is not None and not derived.complete:
             lines.append("some trials have no result that counts; they were repeated as often as the plan allows")
-        return tuple(lines)
+        reports = command(
+            "exec", "inspect-robots", "view", job.directory / "logs", "-o", f"reports/{job.directory.name}"
+        )
+        return (*lines, f"session {job.directory}: complete and sealed", f"look into it: {reports}")
     word = {
         Verdict.STOPPED: "error: the session stopped",
         Verdict.REFUSED: "error: the session cannot run",
         Verdict.HALTED: "error: halted for safety",
         Verdict.INTERRUPTED: "stopped",
     }[end.verdict]
-    lines.append(f"{word}: {end.reason}")
-    if (job.directory / SEAL_FILE).exists():
-        lines.append(f"every planned trial has its result, and {job.directory} is sealed: there is nothing to resume")
-    elif not (job.directory / PLAN_FILE).exists():
-        lines.append(f"{job.directory} is gone: there is nothing to resume")
-    else:
-        lines.append(f"go on with: {command('resume', job.directory)}")
-    return tuple(lines)
+    return (*lines, f"{word}: {end.reason}", way_on(job.directory))
+
+
+def way_on(directory: Path) -> str:
+    """Return how to go on with a session that did not come to its end."""
+    if (directory / SEAL_FILE).exists():
+        return f"every planned trial has its result, and {directory} is sealed: there is nothing to resume"
+    if not (directory / PLAN_FILE).exists():
+        return f"{directory} is gone: there is nothing to resume"
+    return f"go on with: {command('resume', directory)}"
+
+
+def opening_words(job: Job) -> str:
+    """Return what is about to run, and what earlier runs of the session came to."""
+    words = f"session {job.directory}: {len(job.pending)} of {len(job.plan.entries)} trials to run"
+    counted = [success for _, success in job.finished if success is not None]
+    return f"{words}, P̂ {sum(counted) / len(counted):.2f} in {len(counted)} so far" if counted else words
 
 
 def unvalidated_instances(plan: Plan) -> int:

@@ -23,6 +23,7 @@ from assay_bridge.stop import Interrupted, Watch
 from assay_bridge.trial_runner import SAFETY_CHAIN, Ending, Motion, run_motion
 from assay_core.errors import AssayError, ConfigError, DataError, SafetyStop
 from assay_core.plan import Plan, PlanEntry
+from assay_core.seal_file import SEAL_FILE
 from assay_msgs.msg import TrialState
 from assay_msgs.msg import Verdict as VerdictMsg
 from assay_msgs.srv import CloseSession, FinishTrial
@@ -41,6 +42,12 @@ __all__ = ["FAREWELL_S", "Graph", "SessionRunner", "entry_name"]
 
 FAREWELL_S = 1.0
 """Longest time to cancel a trial and close the session after an interrupt [s]."""
+
+FINISH_S = 2.0
+"""How long a session whose trials are all done may go on closing after a first interrupt [s]."""
+
+PICTURES_S = 10.0
+"""Longest wait for pictures that are still being written [s]."""
 
 MAX_FAULTS_IN_A_ROW = 6
 """Attempts that the rig may spoil one after the other before the session gives up."""
@@ -335,7 +342,7 @@ class SessionRunner:
 
     def _close(self, verdict: Verdict, reason: str) -> SessionEnd:
         """Close the session; a session that is done gets its views first, since the seal covers them."""
-        warnings = list(self._pictures.close(FAREWELL_S if verdict is Verdict.INTERRUPTED else 10.0))
+        warnings: list[str] = []
         status = {
             Verdict.DONE: CloseSession.Request.STATUS_DONE,
             Verdict.HALTED: CloseSession.Request.STATUS_HALTED,
@@ -343,14 +350,19 @@ class SessionRunner:
         root_hash, derived = "", None
         try:
             if verdict is Verdict.DONE:
-                derived = self.derive()
-                root_hash = self.graph.close_session(status, reason)
+                with self.watch.stop.finishing(FINISH_S):
+                    warnings += self._pictures.close(PICTURES_S)
+                    derived = self.derive()
+                    root_hash = self.graph.close_session(status, reason)
             else:
+                warnings += self._pictures.close(FAREWELL_S if verdict is Verdict.INTERRUPTED else PICTURES_S)
                 with self.watch.closing(), self.watch.stop.limit(FAREWELL_S):
                     self.graph.close_session(status, reason)
         except Interrupted as interrupt:
             # The limit on the farewell interrupts too; only a user's wish changes what the session came to.
-            if verdict is Verdict.DONE or self.watch.stop.requested:
+            if verdict is Verdict.DONE and (self.directory / SEAL_FILE).exists():
+                warnings.append(f"sealed, but {interrupt}")
+            elif verdict is Verdict.DONE or self.watch.stop.requested:
                 verdict, reason = Verdict.INTERRUPTED, reason or str(interrupt)
             else:
                 warnings.append(f"closing the session: {interrupt}")
@@ -359,4 +371,5 @@ class SessionRunner:
                 verdict, reason = Verdict.STOPPED, f"closing the session: {self.watch.dead() or error}"
             else:
                 warnings.append(f"closing the session: {error}")
-        return SessionEnd(verdict, reason, root_hash, derived if root_hash else None, tuple(warnings))
+        sealed = verdict is Verdict.DONE
+        return SessionEnd(verdict, reason, root_hash, derived if sealed else None, tuple(warnings))

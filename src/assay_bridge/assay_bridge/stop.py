@@ -37,6 +37,8 @@ class Stop:
         self.signum: int | None = None
         """The signal that asked to stop; None while nobody did."""
         self._raised = False
+        self._finishing = False
+        self._patience_s = 0.0
         self._before: dict[int, Any] = {}
 
     @property
@@ -63,8 +65,25 @@ class Stop:
 
     def check(self) -> None:
         """Raise `Interrupted` if somebody asked to stop and it was not raised yet."""
-        if self.signum is not None and not self._raised:
+        if self.signum is not None and not self._raised and not self._finishing:
             self._raise()
+
+    @contextmanager
+    def finishing(self, seconds: float) -> Iterator[None]:
+        """Let the block come to its end although somebody asked to stop: it takes a moment, and ends all there is.
+
+        Whoever insists, or ``seconds`` since the request, still ends it with `Interrupted`.
+        """
+        self._finishing, self._patience_s = True, seconds
+        if self.signum is not None and not self._raised:
+            signal.setitimer(signal.ITIMER_REAL, seconds)
+        try:
+            yield
+            if self.signum is not None:
+                self._raised = True
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
+            self._finishing = False
 
     @contextmanager
     def limit(self, seconds: float) -> Iterator[None]:
@@ -81,7 +100,7 @@ class Stop:
         first = self.signum is None
         if first:
             self.signum = signum
-            signal.setitimer(signal.ITIMER_REAL, GRACE_S)
+            signal.setitimer(signal.ITIMER_REAL, self._patience_s if self._finishing else GRACE_S)
         elif self.signum != signum and signum != signal.SIGINT:
             return  # a closing terminal sends several kinds; only a person insists
         else:

@@ -122,7 +122,7 @@ def write_summary(directory: Path, summary: Mapping[str, Any]) -> Path:
 
 
 def table(summary: Mapping[str, Any], *, width: int | None = None) -> RenderableType:
-    """Return the table at the end of a session for rich to print.
+    """Return the table at the end of a session for rich to print; what has not been tried yet is left out.
 
     Args:
         summary: From `summarise`.
@@ -137,10 +137,14 @@ def table(summary: Mapping[str, Any], *, width: int | None = None) -> Renderable
         shown.add_column(name, justify="right", no_wrap=True)
     if worst:
         shown.add_column("worst..best case", justify="right", no_wrap=True)
+    whole = summary["status"] == DONE
     for task, part in summary["tasks"].items():
+        tried = {name: one for name, one in part["instances"].items() if whole or one["n"] or one["invalid"]}
+        if not tried:
+            continue
         mean = "-" if part["mean_p_hat"] is None else f"{part['mean_p_hat']:.2f}"
         shown.add_row(f"[bold]{task}[/bold]", "", "", f"({mean})", "", "", *([""] if worst else []))
-        for name, one in part["instances"].items():
+        for name, one in tried.items():
             shown.add_row(*_row(name, one, worst=worst))
     return shown
 
@@ -159,6 +163,9 @@ def notes(summary: Mapping[str, Any], unvalidated: int = 0) -> tuple[str, ...]:
         method = str(some["interval"]["method"]).replace("_", " ").title().replace(" ", "-")
         lines.append(f"Intervals are {method}, {some['interval']['level']:.0%}, over the realizations of one instance.")
     lines.append("A rate in brackets is the mean over a task's instances: a convenience, not part of the methodology.")
+    untried = sum(not (one["n"] or one["invalid"]) for part in limits.values() for one in part["instances"].values())
+    if untried and summary["status"] != DONE:
+        lines.append(f"{untried} instance(s) have no trial yet and are not shown.")
     if summary["invalid"]:
         lines.append(
             f"{summary['invalid']} attempt(s) do not count. Worst and best case: all of them failures, or successes."

@@ -232,6 +232,7 @@ class World:
         policy.act = act  # type: ignore[method-assign]
         progress = Progress(len(self.plan.entries), stream=self.out)
         with Stop() as stop:
+            self.stop = stop
             runner = SessionRunner(
                 plan=self.plan,
                 directory=self.directory,
@@ -417,6 +418,41 @@ def test_an_interrupt_cancels_the_trial_and_closes_the_journal(world: World) -> 
     world.trouble = lambda _trial, _step: None
     assert world.run(resume=True).verdict is Verdict.DONE
     assert (world.derive().summary["trials"], world.derive().summary["invalid"]) == (4, 1)
+
+
+@pytest.mark.parametrize(("times", "verdict"), [(1, Verdict.DONE), (2, Verdict.INTERRUPTED)])
+def test_a_complete_plan_is_sealed_in_spite_of_an_interrupt(world: World, times: int, verdict: Verdict) -> None:
+    real = rederive
+
+    def derive(directory: Path) -> Derived:
+        for _ in range(times):
+            os.kill(os.getpid(), signal.SIGINT)
+        world.stop.check()  # as every wait on the graph does
+        return real(directory)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(globals(), "rederive", derive)
+        end = world.run()
+    assert end.verdict is verdict
+    assert (world.directory / "seal.json").exists() is (verdict is Verdict.DONE)
+    assert (end.derived is not None) is (verdict is Verdict.DONE)
+
+
+def test_an_interrupt_after_the_seal_leaves_the_session_done(world: World) -> None:
+    close_session = Bench.close_session
+
+    def insisted(bench: Bench, status: int, reason: str = "") -> str:
+        close_session(bench, status, reason)
+        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGINT)
+        raise AssertionError("a second interrupt is raised at once")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Bench, "close_session", insisted)
+        end = world.run()
+    assert end.verdict is Verdict.DONE
+    assert end.derived is not None
+    assert end.warnings == ("sealed, but interrupted by SIGINT",)
 
 
 def test_an_interrupt_while_a_person_judges_keeps_the_motion(world: World) -> None:

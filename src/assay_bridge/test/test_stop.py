@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Callable
 
 import pytest
 
@@ -43,6 +44,25 @@ def test_without_a_safe_point_the_interrupt_comes_anyway(monkeypatch: pytest.Mon
         os.kill(os.getpid(), signal.SIGINT)
         with pytest.raises(Interrupted):
             signal.pause()
+
+
+def test_what_is_finishing_is_left_to_finish_unless_somebody_insists() -> None:
+    with Stop() as stop:
+        with stop.finishing(60.0):
+            os.kill(os.getpid(), signal.SIGINT)
+            stop.check()
+        stop.check()  # the block came to its end, and so does the program
+        assert signal.getitimer(signal.ITIMER_REAL)[0] == 0.0
+    with Stop() as stop, pytest.raises(Interrupted):
+        _finish(stop, 60.0, lambda: os.kill(os.getpid(), signal.SIGINT))
+    with Stop() as stop, pytest.raises(Interrupted):
+        _finish(stop, 0.01, signal.pause)
+
+
+def _finish(stop: Stop, seconds: float, then: Callable[[], object]) -> None:
+    with stop.finishing(seconds):
+        os.kill(os.getpid(), signal.SIGINT)
+        then()
 
 
 def test_a_limit_ends_a_block() -> None:

@@ -137,6 +137,16 @@ def test_table_without_invalid_trials_has_no_bounds() -> None:
     assert "t/a" in text
 
 
+def test_an_early_end_shows_what_was_tried_and_counts_the_rest() -> None:
+    summary = summarise(plan(ENTRIES), tally(plan(ENTRIES), ATTEMPTS[:1]), "incomplete")
+    shown = printed(summary)
+    assert "a/x" in shown
+    assert not [name for name in ("a/y", "t/b", "b/z") if name in shown], "rows of nothing hide the rows of something"
+    assert "2 instance(s) have no trial yet and are not shown." in notes(summary)
+    done = summarise(plan(ENTRIES), tally(plan(ENTRIES), ATTEMPTS[:1]), "done")
+    assert "b/z" in printed(done), "in a finished session an instance without trials must be seen"
+
+
 def test_notes_say_that_drafts_are_drafts() -> None:
     summary = summarise(plan(ENTRIES), tally(plan(ENTRIES), ATTEMPTS), "incomplete")
     text = "\n".join(notes(summary, unvalidated=3))

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay_bridge.progress import Progress
-from assay_bridge.running import Job, closing_words, exit_code, run_job, unvalidated_instances
+from assay_bridge.running import Job, closing_words, exit_code, opening_words, run_job, unvalidated_instances, way_on
 from assay_bridge.stop import Interrupted, Stop, Watch
 from assay_cli.console import INTERRUPTED, complain, page, say, silence_output
 from assay_core.domains import claim, from_environment, hold_rig
@@ -121,6 +121,7 @@ def run_session(plan: Plan, prepare: Callable[[], Job], *, attach: bool, as_json
         ConfigError: Nothing was started.
         RigFault: The graph did not come up.
     """
+    job: Job | None = None
     with Stop() as stop:
         try:
             with _graph(plan, stop, attach=attach) as (graph, ready):
@@ -129,7 +130,7 @@ def run_session(plan: Plan, prepare: Callable[[], Job], *, attach: bool, as_json
                     ready()
                     job = prepare()
                     watch = Watch(stop, None if graph is None else graph.dead)
-                    complain(f"session {job.directory}: {len(job.pending)} of {len(plan.entries)} trials to run")
+                    complain(opening_words(job))
                     return _run(job, watch, as_json=as_json, logs=logs)
                 except AssayError:
                     if logs is not None:
@@ -137,6 +138,8 @@ def run_session(plan: Plan, prepare: Callable[[], Job], *, attach: bool, as_json
                     raise
         except Interrupted as interrupt:
             complain(str(interrupt))
+            if job is not None:
+                complain(way_on(job.directory))
             return INTERRUPTED
 
 
@@ -159,10 +162,11 @@ def _run(job: Job, watch: Watch, *, as_json: bool, logs: Path | None) -> int:
 def _report(summary: Any, unvalidated: int, *, as_json: bool) -> None:
     from assay_bridge.summary import notes, table
 
+    tried = summary["trials"] + summary["invalid"]
     try:
         if as_json:
             say(json.dumps(summary, ensure_ascii=False))
-        else:
+        elif tried or summary["status"] == "done":
             page(table(summary))
             say()
             for line in notes(summary, unvalidated):

@@ -13,9 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from assay_bridge.derived import Derived
 from assay_bridge.planning import BACKENDS, OPERATORS, EvalOptions, make_plan, policy_names
 from assay_bridge.running import Job
+from assay_bridge.session_end import SessionEnd, Verdict
 from assay_bridge.session_runner import RunnerParams
+from assay_bridge.summary import summarise, tally
 from assay_bringup.launch.resolve import declared_arguments
 from assay_cli.eval_options import _OWN_OPTIONS
 from assay_cli.host import graph_arguments, log_directory, run_session
@@ -102,6 +105,45 @@ def test_a_death_while_connecting_says_where_the_logs_are(
     with pytest.raises(RigFault, match="world died"):
         run_session(plan, lambda: Job(plan, tmp_path, "", ()), attach=False, as_json=False)
     assert f"logs of the graph: {tmp_path / 'logs'}" in capsys.readouterr().err
+
+
+@contextlib.contextmanager
+def no_graph(*_args: object, **_kwargs: object) -> Iterator[tuple[None, Callable[[], None]]]:
+    yield None, lambda: None
+
+
+def test_whoever_insists_is_still_told_how_to_go_on(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(*_args: object) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    plan = make_plan(EvalOptions(tasks=("pour_pasta/full-box",), epochs=1))
+    (tmp_path / "plan.yaml").touch()
+    monkeypatch.setattr("assay_cli.host._graph", no_graph)
+    monkeypatch.setattr("assay_cli.host.run_job", run)
+    assert run_session(plan, lambda: Job(plan, tmp_path, "", ()), attach=False, as_json=False) == 130
+    assert f"go on with: ./assay resume {tmp_path}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("verdict", "words"), [(Verdict.DONE, "complete and sealed"), (Verdict.INTERRUPTED, "go on with: ./assay resume")]
+)
+def test_the_end_names_the_session_and_what_to_do_next(
+    verdict: Verdict, words: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = make_plan(EvalOptions(tasks=("kitchenbench",), epochs=1))
+    (tmp_path / "plan.yaml").touch()
+    status = "done" if verdict is Verdict.DONE else "incomplete"
+    derived = Derived(summarise(plan, tally(plan, ()), status), (), complete=True, problems=())
+    monkeypatch.setattr("assay_cli.host._graph", no_graph)
+    monkeypatch.setattr("assay_cli.host.run_job", lambda *_args: (SessionEnd(verdict, "why"), derived))
+    run_session(plan, lambda: Job(plan, tmp_path, "", ()), attach=False, as_json=False)
+    captured = capsys.readouterr()
+    assert words in captured.err
+    assert str(tmp_path) in captured.err.splitlines()[-1]
+    assert ("stack/cups" in captured.out) is (verdict is Verdict.DONE), "fifty rows of nothing after an early Ctrl-C"
 
 
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda s: s.name)

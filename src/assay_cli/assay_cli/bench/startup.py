@@ -1,4 +1,4 @@
-"""``./assay bench startup``: time until the graph is ready, until it has stopped, of ``--help``, and memory over trials.
+"""``./assay bench startup``: time until the graph is ready, until it has stopped, of ``--help``, and memory.
 
 The floor of the start is that of as many bare rclpy processes, started together, until all have made their node.
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay_cli.console import Parser
+from assay_cli.console import Parser, complain
 
 __all__ = ["main"]
 
@@ -22,7 +22,7 @@ def main(argv: Sequence[str]) -> int:
     from assay_bridge.sessions import check_resumable, find_session
     from assay_cli.host import run_session
 
-    found = check_resumable(find_session(asked.session))
+    found = check_resumable(find_session(asked.session), tell=complain)
     check_disk(found.directory, bytes_needed(found.plan, (entry for entry, _ in found.pending)))
 
     def prepare() -> Job:
