@@ -22,7 +22,7 @@ from assay_bridge import exit_codes
 from assay_bridge.planning import EvalOptions, make_plan, session_directory
 from assay_bridge.preflight import bytes_needed, check_directory, check_disk, create_session
 from assay_bridge.progress import Progress
-from assay_bridge.running import Job, closing_words, exit_code, run_job
+from assay_bridge.running import Job, closing_words, exit_code, opening_words, run_job
 from assay_bridge.sessions import check_resumable
 from assay_bridge.stop import Stop, Watch
 from assay_core.errors import AssayError, ConfigError, DataError, SafetyStop
@@ -102,7 +102,7 @@ def make_job(params: RunnerParams) -> Job:
     """
     directory = Path(params.session) if params.session else None
     if directory is not None and directory.is_dir():
-        found = check_resumable(directory)
+        found = check_resumable(directory, tell=_say)
         return Job(found.plan, found.directory, found.plan_hash, found.pending, found.finished, found.has_journal)
     plan = make_plan(eval_options(params))
     directory = session_directory(directory, plan.session_id)
@@ -127,9 +127,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         return exit_codes.HALTED if isinstance(error, SafetyStop) else exit_codes.INCOMPLETE
 
 
+def _say(line: str) -> None:
+    sys.stderr.write(line + "\n")
+    sys.stderr.flush()
+
+
 def _run(job: Job, stop: Stop) -> int:
     progress = Progress(len(job.plan.entries), len(job.finished))
-    progress.message(f"session {job.directory}: {len(job.pending)} trials")
+    progress.message(opening_words(job))
     try:
         end, derived = run_job(job, Watch(stop), progress)
     finally:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from assay_core.journal_leftover import remove_if_nothing_acknowledged
 from assay_core.plan import PLAN_FILE, Plan, PlanEntry, load_plan, plan_hash
 from assay_core.program import command
 from assay_core.seal_file import SEAL_FILE
-from assay_core.session_lock import SessionInUse, SessionLock
+from assay_core.session_lock import GOING_AWAY_S, LOCK_FILE, wait_until_free, writer_of
 
 __all__ = ["SESSIONS_DIR", "Resumable", "check_resumable", "describe_session", "find_session", "list_sessions"]
 
@@ -81,13 +82,20 @@ def describe_session(directory: Path) -> dict[str, Any]:
     return shown
 
 
-def check_resumable(directory: Path) -> Resumable:
+def check_resumable(
+    directory: Path, *, tell: Callable[[str], None] = lambda _: None, deadline_s: float = GOING_AWAY_S
+) -> Resumable:
     """Check that a session can go on, and say from where. Changes nothing that matters.
+
+    Args:
+        directory: Session directory.
+        tell: Takes a sentence when another process still writes the journal and its end is waited for.
+        deadline_s: Longest wait for that [s].
 
     Raises:
         ConfigError: It is sealed, or its plan is not ours to resume.
         SessionInUse: Another process runs it.
-        DataError: Plan or journal are missing, foreign, damaged, or contradict each other.
+        DataError: Plan or journal are missing, foreign, damaged, contradict each other, or cannot be written.
     """
     plan_path = directory / PLAN_FILE
     if not plan_path.is_file():
@@ -110,7 +118,8 @@ def check_resumable(directory: Path) -> Resumable:
             got="one whose plan was written trial by trial from elsewhere",
             fix="run it again from where it was started",
         )
-    SessionLock(directory).release()
+    wait_until_free(directory, deadline_s=deadline_s, tell=tell)
+    _check_writable(directory)
     journal = directory / JOURNAL_FILE
     if not journal.exists() or (not JournalReader(directory).events() and remove_if_nothing_acknowledged(directory)):
         return Resumable(directory, plan, digest, tuple((entry, 0) for entry in plan.entries), (), False)
@@ -126,6 +135,14 @@ def check_resumable(directory: Path) -> Resumable:
     _check_versions(plan)
     finished = tuple((r.entry, r.outcome == "success" if r.counted else None) for r in reader.results())
     return Resumable(directory, plan, digest, reader.pending(), finished, True)
+
+
+def _check_writable(directory: Path) -> None:
+    """Check that a journal could be written, before anything starts."""
+    for path in (directory, directory / LOCK_FILE, directory / JOURNAL_FILE):
+        if path.exists() and not os.access(path, os.W_OK):
+            fix = "check its permissions and how its disk is mounted, or resume a copy"
+            raise DataError(f"session '{directory}'", expected=f"to write to {path}", got="read-only", fix=fix)
 
 
 def _check_versions(plan: Plan) -> None:
@@ -153,12 +170,7 @@ def _status(directory: Path) -> tuple[str, int]:
             return str(summary["status"]), int(summary["trials"])
         except (OSError, ValueError, KeyError, TypeError):
             pass
-    try:
-        SessionLock(directory).release()
-    except SessionInUse:
-        running = True
-    else:
-        running = False
+    running = bool(writer_of(directory))
     if not (directory / JOURNAL_FILE).exists():
         return ("running" if running else "incomplete"), 0
     from assay_bridge.derived import session_status

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import shutil
 import subprocess
 import sys
 import uuid
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -154,10 +157,47 @@ def test_a_session_in_use_is_refused_even_after_it_was_moved(tmp_path: Path) -> 
         process.stdout.readline()
         (tmp_path / "s").rename(tmp_path / "moved")
         with pytest.raises(SessionInUse, match=rf"process {process.pid}"):
-            check_resumable(tmp_path / "moved")
+            check_resumable(tmp_path / "moved", deadline_s=0.1)
         assert describe_session(tmp_path / "moved")["status"] == "running"
         process.stdin.close()
     check_resumable(tmp_path / "moved")
+
+
+def test_looking_at_a_session_changes_no_byte_of_it(tmp_path: Path) -> None:
+    session(tmp_path / "s", trials=1)
+    before = contents(tmp_path)
+    assert list_sessions(tmp_path)[0]["status"] == "incomplete"
+    assert contents(tmp_path) == before
+    (tmp_path / "s" / "journal.lock").unlink()
+    assert list_sessions(tmp_path)[0]["status"] == "incomplete"
+    assert not (tmp_path / "s" / "journal.lock").exists()
+
+
+def contents(root: Path) -> dict[str, tuple[bytes, int]]:
+    """Return bytes and time of every file, without what SQLite keeps beside a database that it has open."""
+    files = (path for path in root.rglob("*") if path.is_file() and not path.name.endswith(("-wal", "-shm")))
+    return {str(path): (path.read_bytes(), path.stat().st_mtime_ns) for path in files}
+
+
+def test_a_session_on_a_read_only_disk_can_be_looked_at_and_is_not_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session(tmp_path / "s", trials=1)
+    real_open, real_access = os.open, os.access
+
+    def refuse(path: Any, flags: int, *more: Any, **named: Any) -> int:
+        if flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT) and str(path).startswith(str(tmp_path)):
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+        return real_open(path, flags, *more, **named)
+
+    monkeypatch.setattr(os, "open", refuse)
+    monkeypatch.setattr(
+        os, "access", lambda path, mode, **named: not mode & os.W_OK and real_access(path, mode, **named)
+    )
+    shown = list_sessions(tmp_path)[0]
+    assert (shown["status"], shown["trials"]) == ("incomplete", 1), shown.get("problem")
+    with pytest.raises(DataError, match=r"expected to write to .*/s, got read-only. fix: "):
+        check_resumable(tmp_path / "s")
 
 
 def test_a_task_of_another_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,8 @@
-"""One writer per session directory, enforced by the kernel, so that a crash never leaves a stale lock behind."""
+"""One writer per session directory, enforced by the kernel, so that a crash never leaves a stale lock behind.
+
+Who only wants to know whether somebody writes asks with a shared lock for an instant, without writing a byte; a writer
+that starts in that very instant tries again rather than fail.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +10,23 @@ import fcntl
 import json
 import os
 import socket
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 from assay_core.errors import DataError
 
-__all__ = ["LOCK_FILE", "SessionInUse", "SessionLock"]
+__all__ = ["LOCK_FILE", "SessionInUse", "SessionLock", "wait_until_free", "writer_of"]
 
 LOCK_FILE = "journal.lock"
+
+GLANCE_S = 0.5
+"""A lock that is held for longer than this is held by a writer, not by somebody who looks [s]."""
+
+GOING_AWAY_S = 10.0
+"""Longest wait for the writer of a session whose runner was killed to end, as it is told to [s]."""
+
+_POLL_S = 0.02
 
 
 class SessionInUse(DataError):
@@ -36,16 +50,15 @@ class SessionLock:
             got = error.strerror or str(error)
             raise DataError(f"{directory}", expected="a writable session directory", got=got, fix=fix) from error
         try:
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            locked = _within(GLANCE_S, lambda: _locked(self._fd, fcntl.LOCK_EX))
         except OSError as error:
+            os.close(self._fd)
+            fix = "put the session on a file system that has locks"
+            raise DataError(f"{self.path}", expected="a lock", got=error.strerror or str(error), fix=fix) from error
+        if not locked:
             holder = _holder(self._fd)
             os.close(self._fd)
-            raise SessionInUse(
-                f"session '{directory}'",
-                expected="no other process to write its journal",
-                got=f"one is running ({holder})",
-                fix="wait for it to end, or stop it, then resume",
-            ) from error
+            raise _in_use(directory, holder)
         try:
             os.ftruncate(self._fd, 0)
             os.pwrite(self._fd, json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode(), 0)
@@ -64,6 +77,78 @@ class SessionLock:
             self.path.unlink(missing_ok=True)
         os.close(self._fd)
         self._fd = -1
+
+
+def writer_of(directory: Path) -> str:
+    """Return who writes a session's journal, e.g. ``process 12 on rig``; empty when nobody does.
+
+    Changes nothing: it works on a directory that may only be read.
+
+    Raises:
+        DataError: The lock file is there and cannot be read.
+    """
+    path = directory / LOCK_FILE
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        got = error.strerror or str(error)
+        raise DataError(f"{path}", expected="a readable lock", got=got, fix="check its permissions") from error
+    try:
+        return "" if _locked(fd, fcntl.LOCK_SH) else _holder(fd)
+    finally:
+        os.close(fd)
+
+
+def wait_until_free(
+    directory: Path, *, deadline_s: float = GOING_AWAY_S, tell: Callable[[str], None] = lambda _: None
+) -> None:
+    """Wait until nobody writes a session's journal.
+
+    The benchmark node of a runner that was killed is told to end, and closes the journal first; to come a moment too
+    early is no reason to be refused.
+
+    Args:
+        directory: Session directory.
+        deadline_s: Longest wait [s].
+        tell: Takes the sentence that says what is waited for, once, where there is something to wait for.
+
+    Raises:
+        SessionInUse: The process that writes it stays.
+    """
+    holder = writer_of(directory)
+    if not holder:
+        return
+    tell(f"session '{directory}': waiting up to {deadline_s:g} s for the writer of its journal ({holder}) to end")
+    if not _within(deadline_s, lambda: not writer_of(directory)):
+        raise _in_use(directory, writer_of(directory) or holder)
+
+
+def _locked(fd: int, kind: int) -> bool:
+    try:
+        fcntl.flock(fd, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _within(deadline_s: float, done: Callable[[], bool]) -> bool:
+    end = time.monotonic() + deadline_s
+    while not done():
+        if time.monotonic() >= end:
+            return False
+        time.sleep(_POLL_S)
+    return True
+
+
+def _in_use(directory: Path, holder: str) -> SessionInUse:
+    return SessionInUse(
+        f"session '{directory}'",
+        expected="no other process to write its journal",
+        got=f"one is running ({holder})",
+        fix="wait for it to end, or stop it, then resume",
+    )
 
 
 def _holder(fd: int) -> str:
