@@ -1,4 +1,4 @@
-"""Frame sets: what the rig showed at one instant, and the buffers in which its parts are gathered.
+"""Frame sets: what the rig showed at one instant.
 
 Each stream of the rig arrives as messages of its own. A step is complete only when every stream that is used has
 arrived with the stamp that is meant; a set that is torn, of the wrong size or incomplete must never reach a policy
@@ -16,15 +16,12 @@ import numpy.typing as npt
 
 from assay_core.errors import RigFault
 from assay_core.rig import ACTION_DIM, ARM_DIM, ARMS, Camera, joint_names
-from assay_ros.raw import image_pixels, stamp_of
+from assay_ros.measured import by_label, camera_pixels, printable
 
-__all__ = ["TASK_STATE", "FrameSet", "StreamBuffer", "TaskProgress", "build_frames", "joint_stream", "stream_names"]
+__all__ = ["TASK_STATE", "FrameSet", "TaskProgress", "build_frames", "joint_stream", "stream_names"]
 
 TASK_STATE = "world/task_state"
 """Topic of a simulated world's judgement of progress, relative to the rig's namespace."""
-
-KEEP = 8
-"""Samples kept per stream; the QoS depth of measured streams is smaller."""
 
 
 def joint_stream(arm: str) -> str:
@@ -75,53 +72,6 @@ class FrameSet:
     """Age [s] of each stream's sample when the set was completed; 0 in lockstep."""
 
 
-class StreamBuffer:
-    """The newest samples of one stream, by stamp.
-
-    Pictures are kept as the bytes that came: see `assay_ros.raw`.
-    """
-
-    __slots__ = ("latest_ns", "name", "received", "samples", "wanted_ns", "watch")
-
-    def __init__(self, name: str, watch: set[str]) -> None:
-        """Gather samples of stream ``name``; remove the name from ``watch`` when the wanted stamp arrives."""
-        self.name = name
-        self.samples: dict[int, Any] = {}
-        self.wanted_ns = 0
-        self.latest_ns = -1
-        self.received = 0
-        self.watch = watch
-
-    def add(self, msg: Any) -> None:
-        """Store one message, serialized or not; a repeat of a stamp replaces the earlier one."""
-        if type(msg) is bytes:
-            ns = stamp_of(msg)
-        else:
-            stamp = msg.header.stamp
-            ns = stamp.sec * 1_000_000_000 + stamp.nanosec
-        self.samples[ns] = msg
-        self.received += 1
-        if ns > self.latest_ns:
-            self.latest_ns = ns
-        if ns == self.wanted_ns:
-            self.watch.discard(self.name)
-        if len(self.samples) > KEEP:
-            del self.samples[min(self.samples)]
-
-    def want(self, stamp_ns: int) -> None:
-        """Wait for the sample with this stamp; a sample that is already there counts."""
-        self.wanted_ns = stamp_ns
-        if stamp_ns in self.samples:
-            self.watch.discard(self.name)
-        else:
-            self.watch.add(self.name)
-
-    def clear(self) -> None:
-        """Forget every sample, before a session with a new origin of time."""
-        self.samples.clear()
-        self.latest_ns = -1
-
-
 _JOINT_NAMES = {arm: list(joint_names(arm)) for arm in ARMS}
 
 
@@ -129,45 +79,47 @@ def _joints_into(out: npt.NDArray[np.float64], arm: str, msg: Any) -> None:
     """Write the 7 joint values of ``msg`` into ``out``, shape (7,), in the rig's order.
 
     Raises:
-        RigFault: Names or number of values are not those of the arm, or a value is not finite.
+        RigFault: Names or number of values are not those of the arm.
     """
-    names, expected = msg.name, _JOINT_NAMES[arm]
-    if len(msg.position) != len(names) or (names != expected and not set(expected) <= set(names)):
-        raise RigFault(
-            joint_stream(arm),
-            expected="7 values named " + ", ".join(expected),
-            got=f"{len(msg.position)} values named {', '.join(names) or '(none)'}",
-            fix="correct the joint names of the arm's driver",
-        )
-    if names == expected:
+    if msg.name == _JOINT_NAMES[arm] and len(msg.position) == ARM_DIM:
         out[:] = msg.position
     else:
-        at = {name: i for i, name in enumerate(names)}
-        out[:] = [msg.position[at[name]] for name in expected]
+        out[:] = by_label(joint_stream(arm), msg.name, msg.position, _JOINT_NAMES[arm])
 
 
-def _picture(camera: Camera, raw: bytes) -> npt.NDArray[np.uint8]:
-    """Return the pixels of one serialized picture, shape (height, width, 3) uint8.
+def _progress(judged: Any, trial_id: str) -> TaskProgress:
+    """Return the content of a TaskState.
 
     Raises:
-        RigFault: The picture is torn, or its size or encoding is not the camera's.
+        RigFault: It is about another trial, or its progress is none.
     """
-    try:
-        image = image_pixels(raw)
-    except ValueError as error:
-        raise RigFault(f"{camera.topic}: torn or foreign picture: {error}") from None
-    if image.shape != (camera.height, camera.width, 3):
+    if judged.trial_id != trial_id:
         raise RigFault(
-            camera.topic,
-            expected=f"uint8 ({camera.height}, {camera.width}, 3)",
-            got=str(image.shape),
-            fix="give the camera node and the bridge the same camera size",
+            TASK_STATE,
+            expected=f"progress of trial {trial_id or '(none)'}",
+            got=f"that of trial {printable(judged.trial_id) or '(none)'}",
+            fix="restart the world; let nobody else publish there",
         )
-    return image
+    if not 0.0 <= judged.progress <= 1.0:
+        raise RigFault(
+            TASK_STATE, expected="progress from 0 to 1", got=str(judged.progress), fix="correct the world's judgement"
+        )
+    return TaskProgress(
+        step=judged.step,
+        progress=judged.progress,
+        success=judged.success,
+        terminated=judged.terminated,
+        reason=judged.termination_reason,
+    )
 
 
 def build_frames(
-    samples: dict[str, Any], cameras: Sequence[Camera], *, stamps: dict[str, int], ages: dict[str, float]
+    samples: dict[str, Any],
+    cameras: Sequence[Camera],
+    *,
+    stamps: dict[str, int],
+    ages: dict[str, float],
+    trial_id: str,
 ) -> FrameSet:
     """Return the frame set of one sample per stream.
 
@@ -177,28 +129,23 @@ def build_frames(
         cameras: Cameras in use.
         stamps: Stamp [ns] of each sample by topic.
         ages: Age [s] of each sample by topic.
+        trial_id: Trial in which they were gathered.
 
     Raises:
-        RigFault: A sample is torn, of another size, or carries other joints.
+        RigFault: A sample is torn, of another size, not finite, or carries other joints or another trial's progress.
     """
     joint_pos = np.empty(ACTION_DIM)
     for i, arm in enumerate(ARMS):
         _joints_into(joint_pos[i * ARM_DIM : (i + 1) * ARM_DIM], arm, samples[joint_stream(arm)])
     if not np.isfinite(joint_pos).all():
+        values = {arm: joint_pos[i * ARM_DIM : (i + 1) * ARM_DIM].tolist() for i, arm in enumerate(ARMS)}
+        bad = next(arm for arm in ARMS if not np.isfinite(values[arm]).all())
         raise RigFault(
-            "joint_states", expected="14 finite joint values", got=str(joint_pos.tolist()), fix="inspect the arm driver"
+            joint_stream(bad), expected="7 finite joint values", got=str(values[bad]), fix="inspect the arm driver"
         )
-    images = {camera.key: _picture(camera, samples[camera.topic]) for camera in cameras}
+    images = {camera.key: camera_pixels(samples[camera.topic], camera, "the bridge") for camera in cameras}
     judged = samples.get(TASK_STATE)
-    task_state = None
-    if judged is not None:
-        task_state = TaskProgress(
-            step=judged.step,
-            progress=judged.progress,
-            success=judged.success,
-            terminated=judged.terminated,
-            reason=judged.termination_reason,
-        )
+    task_state = None if judged is None else _progress(judged, trial_id)
     return FrameSet(
         stamp_ns=max(stamps.values()),
         joint_pos=joint_pos,

@@ -18,15 +18,23 @@ from sensor_msgs.msg import Image, JointState
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from assay_bridge.client_types import ClientConfig
-from assay_bridge.frames import TASK_STATE, FrameSet, StreamBuffer, build_frames, stream_names
+from assay_bridge.frames import TASK_STATE, FrameSet, build_frames, stream_names
+from assay_bridge.publishers import publishers_of, require_one, wait_for_one
 from assay_bridge.spinner import Spinner, quiet_publisher, quiet_subscription
 from assay_core.errors import DeadlineError, RigFault
 from assay_core.rig import ACTION_DIM, ARM_DIM, ARMS, joint_names
 from assay_msgs.msg import ArmCommand, TaskState
 from assay_ros import qos
 from assay_ros.direct import take
+from assay_ros.stamps import StampBuffer
 
 __all__ = ["LockstepMotion", "Motion", "PacedMotion", "nodes_on_graph", "seconds"]
+
+KEEP = 8
+"""Samples kept per stream; the QoS depth of measured streams is smaller."""
+
+TRIAL_STATE = "benchmark/trial"
+"""Where the benchmark node says how the trial stands, which may end the motion."""
 
 RESEND_FRACTION, RESEND_S = 0.1, 0.5
 """Commands are sent again after this fraction of the step's deadline but at most that many seconds, and then each time
@@ -51,7 +59,9 @@ class Motion:
         self.config = config
         self.streams = stream_names(config.cameras, task_state=config.has_world)
         self._missing: set[str] = set()
-        self._buffers = {name: StreamBuffer(name, self._missing) for name in self.streams}
+        self._buffers = {name: StampBuffer(name, self._missing, KEEP) for name in self.streams}
+        self._rests_on = (*self.streams, TRIAL_STATE)
+        self.trial_id = ""
         self.steps = 0
         self.resends = 0
         self._subscriptions: dict[str, Any] = {}
@@ -75,8 +85,13 @@ class Motion:
             self._commands.append((publisher, message, view))
 
     def begin(self, trial_id: str) -> None:
-        """Start a trial: later commands carry its id, and steps count from 0."""
-        self.steps = 0
+        """Start a trial: later commands carry its id, and steps count from 0.
+
+        Raises:
+            RigFault: Somebody else publishes on a topic that the trial rests on.
+        """
+        wait_for_one(self._spinner, self._rests_on)
+        self.trial_id, self.steps = trial_id, 0
         for _, message, _ in self._commands:
             message.trial_id = trial_id
 
@@ -88,6 +103,14 @@ class Motion:
             if publisher.get_subscription_count() == 0:
                 missing.append(f"{publisher.topic} (no subscriber)")
         return missing
+
+    def _require_one_voice(self) -> None:
+        """Check, once the motion is over, that nobody mixed samples or states of their own into it.
+
+        Raises:
+            RigFault: A topic has several publishers.
+        """
+        require_one(self._spinner, self._rests_on)
 
     def _send(self, action: npt.NDArray[np.float64], stamp_ns: int) -> None:
         sec, nanosec = divmod(stamp_ns, 1_000_000_000)
@@ -125,11 +148,10 @@ class Motion:
         node = self._spinner.node
         parts = []
         for name in names:
-            owners = sorted(
-                {info.node_name for info in node.get_publishers_info_by_topic(node.resolve_topic_name(name))}
-            )
-            newest = self._buffers[name].latest_ns
-            seen = f"newest stamp {seconds(newest)}" if newest >= 0 else "none received"
+            owners = sorted(set(publishers_of(node, name)))
+            newest, torn = self._buffers[name].latest_ns, self._buffers[name].torn
+            seen = "none received" if newest is None else f"newest stamp {seconds(newest)}"
+            seen += f"; {torn} torn messages" if torn else ""
             parts.append(f"{name} ({'published by ' + ', '.join(owners) if owners else 'no publisher'}; {seen})")
         return ", ".join(parts) + f". {nodes_on_graph(node)}"
 
@@ -146,6 +168,7 @@ class LockstepMotion(Motion):
     def __init__(self, spinner: Spinner, config: ClientConfig) -> None:
         super().__init__(spinner, config)
         self._now_ns = 0
+        self._begun = False
         self._period_ns = config.period_ns
         self._ages = dict.fromkeys(self.streams, 0.0)
 
@@ -166,6 +189,14 @@ class LockstepMotion(Motion):
                 got="none",
                 fix="run a world node, or start the benchmark node with a world",
             )
+        if stamp_ns < self._now_ns:
+            raise RigFault(
+                "benchmark/trial",
+                expected=f"a first frame set no older than the last one, {seconds(self._now_ns)}",
+                got=seconds(stamp_ns),
+                fix="restart the world and the benchmark node, then resume: time must not run backwards in a session",
+            )
+        self._begun = True
         return self._gather(stamp_ns, republish)
 
     def step(self, action: npt.NDArray[np.float64]) -> FrameSet:
@@ -178,14 +209,27 @@ class LockstepMotion(Motion):
             DeadlineError: A stream did not arrive in time; the message names it.
             RigFault: The action is malformed, or a sample is torn.
         """
+        self._must_have_begun("step")
         self._send(self._checked(action), self._now_ns)
         frames = self._gather(self._now_ns + self._period_ns, self.resend)
         self.steps += 1
         return frames
 
     def observe(self) -> FrameSet:
-        """Return the current frame set; time stands still, so it is as fresh as can be."""
+        """Return the current frame set; time stands still, so it is as fresh as can be.
+
+        Raises:
+            RigFault: There were no first frames, a sample is torn, or somebody else publishes on a topic of the trial.
+        """
+        self._must_have_begun("observe")
+        self._require_one_voice()
         return self._gather(self._now_ns, self.resend)
+
+    def _must_have_begun(self, what: str) -> None:
+        if not self._begun:
+            raise RigFault(
+                what, expected="the first frame set of a trial before it", got="none", fix="call reset first"
+            )
 
     def _gather(self, stamp_ns: int, again: Callable[[], None]) -> FrameSet:
         missing, spin = self._missing, self._spinner.once
@@ -209,7 +253,8 @@ class LockstepMotion(Motion):
                     again()
         samples = {name: buffer.samples[stamp_ns] for name, buffer in self._buffers.items()}
         self._now_ns = stamp_ns
-        return build_frames(samples, self.config.cameras, stamps=dict.fromkeys(self.streams, stamp_ns), ages=self._ages)
+        stamps = dict.fromkeys(self.streams, stamp_ns)
+        return build_frames(samples, self.config.cameras, stamps=stamps, ages=self._ages, trial_id=self.trial_id)
 
     def _take_rest(self) -> None:
         """Take the rest of a step that has arrived already: a world publishes its streams one right after the other."""
@@ -245,7 +290,7 @@ class PacedMotion(Motion):
         stale: list[str] = []
 
         def fresh() -> bool:
-            stale[:] = [name for name, buffer in self._buffers.items() if buffer.latest_ns < floor_ns]
+            stale[:] = [name for name, buffer in self._buffers.items() if (buffer.latest_ns or 0) < floor_ns]
             return not stale
 
         self._spinner.wait(
@@ -281,21 +326,22 @@ class PacedMotion(Motion):
         """Return the newest frame set; arms hold their last command.
 
         Raises:
-            RigFault: A stream is older than the tolerance.
+            RigFault: A stream is older than the tolerance, or somebody else publishes on a topic of the trial.
         """
+        self._require_one_voice()
         self._spinner.pause(time.monotonic() + 1.0 / self.config.control_hz)
         return self._newest()
 
     def _newest(self) -> FrameSet:
         now_ns, tolerance_s = time.time_ns(), self.config.tolerance_s
-        ages = {name: (now_ns - buffer.latest_ns) / 1e9 for name, buffer in self._buffers.items()}
+        stamps = {name: buffer.latest_ns or 0 for name, buffer in self._buffers.items()}
+        ages = {name: (now_ns - ns) / 1e9 for name, ns in stamps.items()}
         stale = [name for name, age in ages.items() if not -tolerance_s <= age <= tolerance_s]
         if stale:
             told = ", ".join(f"{name} {ages[name]:.3f} s" for name in stale)
             raise RigFault(
-                f"age of {told}: expected at most {tolerance_s:g} s. missing {self.explain(stale)}. "
-                "fix: see the log of the node that publishes it"
+                f"age of {told}: expected at most {tolerance_s:g} s, in the past or the future. "
+                f"missing {self.explain(stale)}. fix: see the log of the node that publishes it"
             )
-        samples = {name: buffer.samples[buffer.latest_ns] for name, buffer in self._buffers.items()}
-        stamps = {name: buffer.latest_ns for name, buffer in self._buffers.items()}
-        return build_frames(samples, self.config.cameras, stamps=stamps, ages=ages)
+        samples = {name: buffer.samples[stamps[name]] for name, buffer in self._buffers.items()}
+        return build_frames(samples, self.config.cameras, stamps=stamps, ages=ages, trial_id=self.trial_id)

@@ -9,6 +9,7 @@ from lifecycle_msgs.srv import GetState
 
 from assay_bridge.answers import error_for
 from assay_bridge.motion import nodes_on_graph
+from assay_bridge.publishers import LEASE_S
 from assay_bridge.spinner import Gate, Spinner
 from assay_core.errors import DeadlineError, RigFault
 from assay_msgs.msg import ResultCode
@@ -17,9 +18,6 @@ __all__ = ["Services", "Unanswered"]
 
 LIFECYCLE_S = 1.0
 """Longest wait for a node's lifecycle state when something else went wrong [s]."""
-
-LEASE_S = 12.0
-"""A dead process has left the graph after this [s]: the lease of config/fastdds.xml, and a margin."""
 
 NOT_READY_S = 0.1
 """Pause before a node is asked again that is not active yet [s]."""

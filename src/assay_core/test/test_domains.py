@@ -106,9 +106,11 @@ def test_the_remains_of_a_killed_graph_are_waited_for(monkeypatch: pytest.Monkey
                 assert mark.fileno() == -1, "a new graph must not meet the remains of the old one"
             timer.join()
         monkeypatch.setattr(domains, "ENDING_S", 0.1)
-        with mark_ending({"ROS_DOMAIN_ID": str(held.number)}) or socket.socket():
-            with pytest.raises(ConfigError, match=r"processes of an earlier graph to end within 0.1 s"):
-                hold_rig(held.number)
+        with (
+            mark_ending({"ROS_DOMAIN_ID": str(held.number)}) or socket.socket(),
+            pytest.raises(ConfigError, match=r"processes of an earlier graph to end within 0.1 s"),
+        ):
+            hold_rig(held.number)
         with hold_rig(held.number):
             pass
     assert mark_ending({"ROS_DOMAIN_ID": "x"}) is None

@@ -138,6 +138,7 @@ class PolicyServer:
         limit_s = self._infer_deadline_s
         if math.isfinite(request.deadline_s) and request.deadline_s > 0:
             limit_s = min(limit_s, request.deadline_s * ANSWER_FRACTION)
+        self._store.want(stamps)
         now = self._clock()
         self._pending = _Pending(request, stamps, reply, now, now + min(STREAM_S, limit_s * 0.5), now + limit_s)
         self.advance()
@@ -149,12 +150,12 @@ class PolicyServer:
             return
         now = self._clock()
         if not pending.running:
-            missing = self._store.missing(pending.stamps)
+            missing = self._store.missing
             if not missing:
                 pending.running = True
                 self._start(pending)
             elif now >= pending.stream_deadline:
-                told = "; ".join(self._missing(name, pending.stamps[name]) for name in missing)
+                told = "; ".join(self._missing(name, pending.stamps[name]) for name in sorted(missing))
                 waited = now - pending.asked
                 self._give_up(pending, ResultCode.STREAM_MISSING, f"not received within {waited:.1f} s: {told}")
         elif now >= pending.answer_deadline:
@@ -263,9 +264,7 @@ class PolicyServer:
             )
 
     def _missing(self, name: str, wanted_ns: int) -> str:
-        newest = self._store.newest_ns(name)
-        seen = "none received" if newest is None else f"newest stamp {newest / 1e9:.9f}"
-        return f"{name} at {wanted_ns / 1e9:.9f} ({seen}; {self._describe(name)})"
+        return f"{name} at {wanted_ns / 1e9:.9f} ({self._store.seen(name)}; {self._describe(name)})"
 
     def _give_up(self, pending: _Pending, code: int, message: str) -> None:
         self._pending = None

@@ -144,10 +144,10 @@ class PolicyNode(LifecycleNode):
     def _keeper(self, name: str) -> Callable[[bytes], None]:
         assert self._store is not None
         assert self._server is not None
-        add, advance = self._store.add, self._server.advance
+        add, advance = self._store.keeper(name), self._server.advance
 
         def keep(raw: bytes) -> None:
-            add(name, raw)
+            add(raw)
             advance()
 
         return keep

@@ -6,7 +6,7 @@ therefore taken as bytes, of which only the stamp is read on arrival.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,8 @@ from assay_core.errors import RigFault
 from assay_core.rig import ACTION_DIM, ACTION_LABELS, ARM_DIM, ARMS, Camera, joint_names
 from assay_msgs.msg import Privileged
 from assay_policies.api import PRIVILEGED, Inputs, Oracle
-from assay_ros.raw import image_pixels, stamp_of
+from assay_ros.measured import by_label, camera_pixels
+from assay_ros.stamps import StampBuffer
 
 __all__ = ["StreamStore", "message_type"]
 
@@ -34,7 +35,7 @@ def message_type(stream: str) -> Any:
 
 
 class StreamStore:
-    """The newest samples of each stream that the policy reads.
+    """The last samples of each stream that the policy reads, and which of those that a request named are missing.
 
     Args:
         streams: Topics, relative to the rig's namespace.
@@ -43,45 +44,47 @@ class StreamStore:
 
     def __init__(self, streams: Sequence[str], cameras: Sequence[Camera]) -> None:
         self._cameras = {camera.topic: camera for camera in cameras}
-        self._samples: dict[str, dict[int, bytes]] = {name: {} for name in streams}
+        self.missing: set[str] = set()
+        """Streams whose wanted sample has not arrived."""
+        self._buffers = {name: StampBuffer(name, self.missing, KEEP) for name in streams}
 
-    def add(self, stream: str, raw: bytes) -> int:
-        """Store one serialized message and return its stamp [ns]."""
-        samples = self._samples[stream]
-        ns = stamp_of(raw)
-        samples[ns] = raw
-        if len(samples) > KEEP:
-            del samples[min(samples)]
-        return ns
+    def keeper(self, stream: str) -> Callable[[bytes], None]:
+        """Return what stores one serialized message of a stream."""
+        return self._buffers[stream].add
 
-    def missing(self, stamps: Mapping[str, int]) -> list[str]:
-        """Return the streams whose named sample has not arrived."""
-        return [name for name, ns in stamps.items() if ns not in self._samples.get(name, {})]
+    def want(self, stamps: Mapping[str, int]) -> None:
+        """Wait for these samples, by stamp [ns] of each stream, and keep them until others are wanted."""
+        self.missing.clear()
+        for name, ns in stamps.items():
+            self._buffers[name].want(ns)
 
-    def newest_ns(self, stream: str) -> int | None:
-        """Return the newest stamp of a stream [ns]; None when nothing arrived."""
-        return max(self._samples.get(stream, {}), default=None)
+    def seen(self, stream: str) -> str:
+        """Return in words what has arrived of a stream."""
+        buffer = self._buffers[stream]
+        told = "none received" if buffer.latest_ns is None else f"newest stamp {buffer.latest_ns / 1e9:.9f}"
+        return told + (f"; {buffer.torn} torn messages" if buffer.torn else "")
 
     def inputs(self, stamps: Mapping[str, int], step: int, instruction: str) -> Inputs:
         """Return the named samples, decoded.
 
         Args:
-            stamps: Stamp [ns] by stream; every sample has arrived.
+            stamps: Stamp [ns] by stream, as wanted; every sample has arrived.
             step: Control steps executed so far.
             instruction: Goal sentence.
 
         Raises:
-            RigFault: A sample is torn, of another size, or carries other joints.
+            RigFault: A sample is torn, of another size, not finite, or carries other joints.
         """
         joint_pos: npt.NDArray[np.float64] | None = None
         images, image_stamps, oracle = {}, {}, None
         for stream, ns in stamps.items():
-            raw = self._samples[stream][ns]
+            raw = self._buffers[stream].samples[ns]
             if stream in self._cameras:
                 camera = self._cameras[stream]
-                images[camera.key], image_stamps[camera.key] = _picture(camera, raw), ns
+                images[camera.key] = camera_pixels(raw, camera, "the policy node")
+                image_stamps[camera.key] = ns
                 continue
-            message = deserialize_message(raw, message_type(stream))
+            message = _message(stream, raw)
             if stream == PRIVILEGED:
                 oracle = _oracle(message)
             else:
@@ -90,42 +93,20 @@ class StreamStore:
         return Inputs(step, instruction, dict(stamps), joint_pos, images, image_stamps, oracle)
 
 
-def _by_label(stream: str, names: Sequence[str], values: Sequence[float], wanted: Sequence[str]) -> list[float]:
-    at = {name: i for i, name in enumerate(names)}
-    if len(values) != len(names) or not set(wanted) <= set(at):
-        raise RigFault(
-            stream,
-            expected=f"values named {', '.join(wanted)}",
-            got=f"{len(values)} values named {', '.join(names) or '(none)'}",
-            fix="correct the names of the node that publishes it",
-        )
-    return [values[at[name]] for name in wanted]
+def _message(stream: str, raw: bytes) -> Any:
+    try:
+        return deserialize_message(raw, message_type(stream))
+    except Exception as error:  # noqa: BLE001 (whatever the middleware raises for bytes that are none of its own)
+        raise RigFault(f"{stream}: torn or foreign message of {len(raw)} bytes: {error}") from None
 
 
 def _joints_into(out: npt.NDArray[np.float64], arm: str, message: Any) -> None:
     first = ARMS.index(arm) * ARM_DIM
-    names = joint_names(arm)
-    out[first : first + ARM_DIM] = _by_label(f"{arm}/joint_states", message.name, message.position, names)
+    stream = f"{arm}/joint_states"
+    out[first : first + ARM_DIM] = by_label(stream, message.name, message.position, joint_names(arm))
 
 
 def _oracle(message: Any) -> Oracle:
     fields = (message.position, message.goal, message.step_limit)
-    position, goal, limit = (
-        np.array(_by_label(PRIVILEGED, message.labels, values, ACTION_LABELS)) for values in fields
-    )
+    position, goal, limit = (by_label(PRIVILEGED, message.labels, values, ACTION_LABELS) for values in fields)
     return Oracle(position, goal, limit)
-
-
-def _picture(camera: Camera, raw: bytes) -> npt.NDArray[np.uint8]:
-    try:
-        image = image_pixels(raw)
-    except ValueError as error:
-        raise RigFault(f"{camera.topic}: torn or foreign picture: {error}") from None
-    if image.shape != (camera.height, camera.width, 3):
-        raise RigFault(
-            camera.topic,
-            expected=f"uint8 ({camera.height}, {camera.width}, 3)",
-            got=str(image.shape),
-            fix="give the camera node and the policy node the same camera size",
-        )
-    return image

@@ -22,8 +22,15 @@ _LENGTH = {True: struct.Struct("<I"), False: struct.Struct(">I")}
 
 
 def stamp_of(raw: bytes) -> int:
-    """Return ``header.stamp`` [ns] of a serialized message whose first field is a header."""
-    sec, nanosec = _STAMP[bool(raw[1] & 1)].unpack_from(raw, _BODY)
+    """Return ``header.stamp`` [ns] of a serialized message whose first field is a header.
+
+    Raises:
+        ValueError: The message is too short to have one.
+    """
+    try:
+        sec, nanosec = _STAMP[bool(raw[1] & 1)].unpack_from(raw, _BODY)
+    except (IndexError, struct.error):
+        raise ValueError(f"message: expected a header, got {len(raw)} bytes") from None
     return int(sec) * 1_000_000_000 + int(nanosec)
 
 
@@ -39,8 +46,8 @@ def image_pixels(raw: bytes) -> npt.NDArray[np.uint8]:
     Raises:
         ValueError: The message is cut off, its encoding is not rgb8, or its buffer does not fit its size.
     """
-    number = _LENGTH[bool(raw[1] & 1)].unpack_from
     try:
+        number = _LENGTH[bool(raw[1] & 1)].unpack_from
         at = _BODY + 8
         at += 4 + number(raw, at)[0]  # frame_id
         at = _aligned(at)
@@ -49,15 +56,21 @@ def image_pixels(raw: bytes) -> npt.NDArray[np.uint8]:
         at = _aligned(at + 12 + length + 1)  # encoding, is_bigendian
         (step,), (size,) = number(raw, at), number(raw, at + 4)
         at += 8
-    except struct.error:
+    except (IndexError, struct.error):
         raise ValueError(f"image: expected a whole message, got {len(raw)} bytes of one") from None
     if encoding != b"rgb8" or size != height * step or step < width * 3 or len(raw) < at + size:
         raise ValueError(
-            f"image: expected rgb8 {height}x{width}, got {encoding.decode(errors='replace')} with step {step} and "
+            f"image: expected rgb8 {height}x{width}, got {_words(encoding)} with step {step} and "
             f"{min(size, len(raw) - at)} bytes. fix: publish rgb8"
         )
     rows = np.frombuffer(raw, dtype=np.uint8, count=size, offset=at).reshape(height, step)
     return rows[:, : width * 3].reshape(height, width, 3)
+
+
+def _words(encoding: bytes) -> str:
+    """Return an encoding for an error message: whatever a stranger wrote there, one short line."""
+    text = "".join(char for char in encoding[:40].decode(errors="replace") if char.isprintable())
+    return text or "no encoding"
 
 
 def _aligned(at: int) -> int:
