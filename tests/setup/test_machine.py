@@ -112,6 +112,14 @@ def test_root_on_debian_installs_what_is_missing(tmp_path, monkeypatch, capsys):
     assert "missing: a working C++ compiler (to compile the message types)" in capsys.readouterr().err
 
 
+def test_an_apt_that_waits_for_ever_is_ended_and_named(tmp_path, monkeypatch):
+    environ = apt(tmp_path, "exec sleep 100")
+    monkeypatch.setattr(machine, "APT_S", 0.1)
+    said = machine._apt_install(["g++"], {**environ, "PATH": f"{environ['PATH']}:{os.environ['PATH']}"})
+    assert said.startswith("apt-get update did not end within")
+    assert "does another apt hold its lock?" in said
+
+
 def test_a_failed_installation_says_what_apt_said(tmp_path, monkeypatch):
     environ = apt(tmp_path, "echo 'E: Unable to locate package g++'; exit 100")
     monkeypatch.setenv("PATH", environ["PATH"])

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from assay_tools.errors import SetupError
 from assay_tools.process import output_of, run_logged, run_shown
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,6 +30,15 @@ def test_output_is_kept_watched_and_returned(tmp_path):
     assert run_shown(["sh", "-c", "exit 4"], environ=os.environ) == 4
     assert output_of(["sh", "-c", "echo x"], os.environ) == "x\n"
     assert output_of(["no-such-program"], os.environ) == ""
+
+
+def test_a_command_that_never_ends_is_ended_and_named(tmp_path):
+    log = tmp_path / "x.log"
+    words = {"environ": os.environ, "deadline_s": 0.0}
+    with pytest.raises(SetupError, match=r"building: expected an end within 0 min.*x.log"):
+        run_logged(["sh", "-c", "echo working; sleep 100"], log=log, doing="building", **words)
+    with pytest.raises(SetupError, match="sleep 100: expected an end within 0 min"):
+        run_shown(["sleep", "100"], **words)
 
 
 CHILD = """

@@ -67,6 +67,17 @@ def test_an_interrupted_setup_promises_nothing_and_the_next_one_completes(layout
     assert stamps.checked(layout, "wheels")[1] == ""
 
 
+def test_waiting_for_another_setup_has_an_end(layout, steps, monkeypatch):
+    monkeypatch.setattr(setup, "LOCK_S", 0.0)
+    layout.state.mkdir()
+    with layout.lock.open("w+") as holder:
+        fcntl.flock(holder, fcntl.LOCK_EX)
+        holder.write("4711\n")
+        holder.flush()
+        with pytest.raises(SetupError, match=r"expected the setup that runs \(process 4711\) to end"):
+            setup.make(layout, {})
+
+
 def test_setups_of_one_checkout_wait_for_each_other(layout, steps, capfd):
     layout.state.mkdir()
     with layout.lock.open("w+") as holder:

@@ -24,6 +24,8 @@ DISK_BYTES = 2_000_000_000
 """Packages (0.7 GB), their cache, the build and room to work in."""
 OS_RELEASE = Path("/etc/os-release")
 COMPILE_S = 60.0
+APT_S = 1800.0
+"""Longest `apt-get update` or `install`; a minute or two is usual."""
 
 
 @dataclass(frozen=True)
@@ -173,8 +175,11 @@ def _apt_install(packages: Sequence[str], environ: Mapping[str, str]) -> str:
                 stderr=subprocess.STDOUT,
                 text=True,
                 errors="replace",
+                timeout=APT_S,
                 check=False,
             )
+        except subprocess.TimeoutExpired:
+            return f"{' '.join(command[:2])} did not end within {APT_S / 60:g} min: does another apt hold its lock?"
         except OSError as error:
             return str(error)
         if done.returncode != 0:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -86,6 +87,8 @@ def _run(layout: Layout, arguments: Sequence[str]) -> int:
     env = _entered(layout, environ)
     # What lies in the user's folder must not hide modules; Python 3.10 has no switch for that.
     safe = [] if (layout.venv / "bin" / "python3.10").exists() else ["-P"]
+    # An interrupt waits until the verb can take it: nothing but a traceback could come of it before.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     return _become([str(layout.python), *safe, "-m", CLI, verb, *rest], env)
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import FrameType
 
 from assay_tools.console import Progress
+from assay_tools.errors import SetupError
 
 __all__ = ["output_of", "run_logged", "run_shown", "stop_on_signals"]
 
@@ -25,6 +26,12 @@ STOP_S = 10.0
 """How long an interrupted command may take to end before it is killed."""
 LEFT_S = 2.0
 """How long those may take that it started and left."""
+LONGEST_S = 2 * 3600.0
+"""Longest download or build: ten times what it takes on a slow machine."""
+SHOWN_S = 6 * 3600.0
+"""Longest run of a command that the user watches, such as all tests."""
+SHORT_S = 120.0
+"""Longest run of a command that is only asked something."""
 
 
 def run_logged(
@@ -36,6 +43,7 @@ def run_logged(
     cwd: Path | None = None,
     keep_fd: int | None = None,
     watch: Callable[[str], str | None] | None = None,
+    deadline_s: float = LONGEST_S,
 ) -> tuple[int, str]:
     """Run a command to its end; return its exit code and what it printed.
 
@@ -47,7 +55,12 @@ def run_logged(
         cwd: Where it runs.
         keep_fd: A file descriptor that it inherits: a lock that must be held until it has ended, even if we die.
         watch: Called with every line; returns what to show from now on, or None.
+        deadline_s: It is ended after this long.
+
+    Raises:
+        SetupError: It did not end in time; says what it was doing.
     """
+    end = time.monotonic() + deadline_s
     log.parent.mkdir(parents=True, exist_ok=True)
     progress = Progress()
     text: list[str] = []
@@ -81,7 +94,12 @@ def run_logged(
                             text.append(line)
                             doing = (watch(line) if watch else None) or doing
                     progress.show(doing)
-            code = process.wait()
+                    if time.monotonic() > end:
+                        raise _too_long(doing, deadline_s, f"the last of its output is in {log}")
+            try:
+                code = process.wait(max(STOP_S, end - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                raise _too_long(doing, deadline_s, f"its output is in {log}") from None
         except BaseException:
             _stop(process)
             raise
@@ -93,18 +111,37 @@ def run_logged(
     return code, "\n".join(text)
 
 
-def run_shown(command: Sequence[str], *, environ: Mapping[str, str], cwd: Path | None = None) -> int:
-    """Run a command whose output the user sees; return its exit code."""
+def run_shown(
+    command: Sequence[str], *, environ: Mapping[str, str], cwd: Path | None = None, deadline_s: float = SHOWN_S
+) -> int:
+    """Run a command whose output the user sees; return its exit code.
+
+    Raises:
+        SetupError: It did not end within ``deadline_s``.
+    """
     with _interruption.deferred():
         process = subprocess.Popen(
             list(command), env=dict(environ), cwd=cwd, stdin=subprocess.DEVNULL, start_new_session=True
         )
     try:
         _interruption.check()
-        return process.wait()
+        return process.wait(deadline_s)
+    except subprocess.TimeoutExpired:
+        _stop(process)
+        raise _too_long(" ".join(command)[:80], deadline_s, "its output is above") from None
     except BaseException:
         _stop(process)
         raise
+
+
+def _too_long(doing: str, deadline_s: float, where: str) -> SetupError:
+    return SetupError(
+        doing,
+        expected=f"an end within {deadline_s / 60:g} min",
+        got=f"none; {where}",
+        fix="look there for what it waits for, and run the same command again: it goes on where it stopped",
+        code=1,
+    )
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
@@ -175,8 +212,14 @@ def output_of(command: Sequence[str], environ: Mapping[str, str]) -> str:
     """Return what a short command prints, empty where it fails."""
     try:
         done = subprocess.run(
-            list(command), env=dict(environ), stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+            list(command),
+            env=dict(environ),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=SHORT_S,
+            check=False,
         )
-    except OSError:
+    except (OSError, subprocess.SubprocessError):
         return ""
     return done.stdout if done.returncode == 0 else ""

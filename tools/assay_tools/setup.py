@@ -22,6 +22,10 @@ from assay_tools.layout import Layout
 
 __all__ = ["main", "make"]
 
+LOCK_S = 2 * 3600.0
+"""Longest wait for another setup of the same checkout."""
+LOCK_TICK_S = 0.2
+
 USAGE = """usage: ./assay setup [--clean | --update-lock]
 
 Makes the environment in this checkout, or brings it up to date. Other verbs do it by themselves when it is needed.
@@ -50,12 +54,33 @@ def _only_one(layout: Layout) -> Iterator[int]:
         except BlockingIOError:
             holder = os.read(handle, 32).decode(errors="replace").strip() or "unknown"
             say(f"assay: another setup (process {holder}) runs in this checkout; waiting for it")
-            fcntl.flock(handle, fcntl.LOCK_EX)
+            _wait_for_lock(handle, holder)
         os.ftruncate(handle, 0)
         os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
         yield handle
     finally:
         os.close(handle)
+
+
+def _wait_for_lock(handle: int, holder: str) -> None:
+    """Wait until the setup that runs has ended.
+
+    Raises:
+        SetupError: It has not, after longer than any setup takes.
+    """
+    end = time.monotonic() + LOCK_S
+    while time.monotonic() < end:
+        try:
+            return fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(LOCK_TICK_S)
+    raise SetupError(
+        "setup of this checkout",
+        expected=f"the setup that runs (process {holder}) to end within {LOCK_S / 60:g} min",
+        got="still running",
+        fix=f"see what process {holder} waits for, or end it; then run the same command again",
+        code=1,
+    )
 
 
 def make(layout: Layout, environ: Mapping[str, str], *, clean: bool = False) -> dict[str, Any]:

@@ -6,12 +6,11 @@ Nothing is imported before it is known which verb is meant, because a user who m
 from __future__ import annotations
 
 import importlib
-import signal
 import sys
 from collections.abc import Sequence
-from types import FrameType
 
 from assay_cli.console import DONE, complain, guarded, say
+from assay_cli.signals import leaving
 from assay_core.program import command
 
 __all__ = ["VERBS", "main"]
@@ -49,21 +48,10 @@ def _dispatch(argv: Sequence[str]) -> int:
         from assay_core.errors import unknown_name
 
         raise unknown_name("verb", verb, VERBS)
-    _take_signals()
-    run = importlib.import_module(f"assay_cli.verbs.{verb}").main
-    code: int = run(rest)
-    return code
-
-
-def _take_signals() -> None:
-    """End like Ctrl-C on a polite request or a closed terminal; what a verb starts, it takes down on its way out."""
-
-    def interrupt(signum: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt(signal.Signals(signum).name)
-
-    for signum in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(signum) is signal.SIG_DFL:
-            signal.signal(signum, interrupt)
+    with leaving():
+        run = importlib.import_module(f"assay_cli.verbs.{verb}").main
+        code: int = run(rest)
+        return code
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from assay_cli.console import DONE, INCOMPLETE, Parser, say
+from assay_cli.signals import raising
 from assay_core.errors import unknown_name
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ def main(argv: Sequence[str]) -> int:
     asked, rest = parser.parse_known_args(list(argv))
     if asked.name not in NAMES:
         raise unknown_name("bench", asked.name, NAMES)
-    report: Report = importlib.import_module(f"assay_cli.bench.{asked.name}").run([*asked.rest, *rest])
+    with raising():
+        report: Report = importlib.import_module(f"assay_cli.bench.{asked.name}").run([*asked.rest, *rest])
     say(report.to_json() if asked.json else report.to_text())
     return DONE if report.ok else INCOMPLETE
