@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -151,6 +152,19 @@ def test_one_seed_gives_one_journal_and_a_policy_of_chance_fails(tmp_path: Path)
 def what_happened(reader: JournalReader) -> list[Any]:
     """Return what a resumed session must have in common with one that was never interrupted."""
     return [(r.entry.index, r.outcome, r.record["actions"], r.record["info"], r.realization) for r in reader.results()]
+
+
+def test_a_session_that_is_moved_away_stops_at_once_and_goes_on_where_it_was(tmp_path: Path) -> None:
+    with start(tmp_path, epochs=64) as run:
+        wait_for_trials(run, tmp_path / "s", 1)
+        (tmp_path / "s").rename(tmp_path / "elsewhere")
+        assert run.wait() == 1, run.stderr()
+        assert "journal.sqlite: expected the journal of the session that is running, got no such file" in run.stderr()
+        assert "Traceback" not in run.stderr()
+    shutil.rmtree(tmp_path / "s", ignore_errors=True)  # a picture that was under way makes the directory again
+    (tmp_path / "elsewhere").rename(tmp_path / "s")
+    assert trials_ended(tmp_path / "s") < 64
+    resume(tmp_path, 64)
 
 
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM], ids=lambda s: s.name)

@@ -19,7 +19,7 @@ from assay_bench.settings import BenchmarkParams
 from assay_core import journal_events as events
 from assay_core.errors import DataError
 from assay_core.journal import Entry, JournalEvent
-from assay_core.journal_writer import Probe
+from assay_core.journal_writer import JournalLost, Probe
 from assay_core.trial import Event, State, TrialStateError
 from assay_msgs.msg import Realization, Receipt, ResultCode, TrialState
 from assay_msgs.srv import CloseSession
@@ -80,15 +80,24 @@ class Bench:
         """Files of a session that is being opened on the worker thread."""
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="bench-files")
 
-    def stop(self) -> None:
-        """Close the journal of an open session, which stays resumable, and the worker thread."""
+    def stop(self) -> tuple[str, ...]:
+        """Close the journal of an open session, which stays resumable, and the worker thread.
+
+        Returns:
+            What went wrong, in words.
+        """
         self._pool.shutdown(wait=True, cancel_futures=True)
         writers = [] if self.session is None else [self.session.writer]
         opening, self.opening, self.session = self.opening, None, None
         if opening is not None and not opening.cancelled() and opening.exception() is None:
             writers.append(opening.result().writer)
+        problems = []
         for writer in writers:
-            writer.close()
+            try:
+                writer.close()
+            except DataError as error:
+                problems.append(str(error))
+        return tuple(problems)
 
     # -- finding ------------------------------------------------------------------------------------------------------
 
@@ -154,6 +163,9 @@ class Bench:
         """
         try:
             stored: list[JournalEvent] = yield session.writer.append_all(entries)
+        except JournalLost as error:
+            self._journal_lost(session, str(error))
+            raise Refusal(ResultCode.JOURNAL_FAILED, str(error)) from error
         except DataError as error:
             raise Refusal(ResultCode.JOURNAL_FAILED, str(error)) from error
         except ValueError as error:
@@ -164,6 +176,14 @@ class Bench:
         for event in stored:
             session.fold.apply(event)
         return stored
+
+    def _journal_lost(self, session: Session, why: str) -> None:
+        """Tell the runner that nothing can be recorded any more: it may be waiting for a person."""
+        current = session.current
+        session.halted = session.halted or why
+        if current is not None and current.trial.in_progress and current.code != ResultCode.JOURNAL_FAILED:
+            current.code, current.message = ResultCode.JOURNAL_FAILED, why
+            self.publish(session)
 
     def happen(self, current: CurrentTrial, event: Event) -> None:
         """Let a committed event take effect: state, and the deadline of a new state."""

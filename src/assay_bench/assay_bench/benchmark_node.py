@@ -124,7 +124,8 @@ class BenchmarkNode(LifecycleNode):
             self.destroy_timer(self._timer)
             self._timer = None
         if self.bench is not None:
-            self.bench.stop()
+            for problem in self.bench.stop():
+                self.get_logger().error(problem)
             self.bench = None
 
     def _clean(self) -> None:

@@ -65,7 +65,7 @@ class RunnerDesk:
                 return before.opened
             self._refuse_while_alive(before)
             bench.session = None
-            yield bench.offload(before.writer.close)
+            yield from self._close_journal(before)
         bench.opening = bench.offload(lambda: open_files(request, bench.realizer, clock=bench.clock, probe=bench.probe))
         opened = yield bench.opening
         session = Session(
@@ -125,7 +125,7 @@ class RunnerDesk:
         if not session.close_journaled:
             yield from self._journal_close(session, status, request.reason)
         root = ""
-        yield bench.offload(session.writer.close)
+        yield from self._close_journal(session)
         if status == "done":
             try:
                 root = yield bench.offload(lambda: write_seal(session.directory))
@@ -136,6 +136,12 @@ class RunnerDesk:
         session.current = None
         bench.publish(session)
         return answer
+
+    def _close_journal(self, session: Session) -> Steps[None]:
+        try:
+            yield self.bench.offload(session.writer.close)
+        except DataError as error:
+            raise Refusal(ResultCode.JOURNAL_FAILED, str(error)) from error
 
     def _journal_close(self, session: Session, status: str, reason: str) -> Steps[None]:
         bench, current = self.bench, session.current

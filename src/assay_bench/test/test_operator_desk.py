@@ -291,3 +291,20 @@ def test_a_session_abort_between_trials(bench: Harness) -> None:
 def test_result_codes_of_receipts_are_the_documented_ones() -> None:
     assert (ResultCode.VERDICT_CONFLICT, ResultCode.UUID_REUSED, ResultCode.GRADER_UNKNOWN) == (107, 108, 106)
     assert Ready is not None
+
+
+def test_a_verdict_for_a_journal_that_was_moved_away_gets_no_receipt_and_the_runner_hears_why(bench: Harness) -> None:
+    bench.to(State.JUDGE)
+    bench.directory.rename(bench.directory.with_name("elsewhere"))
+    receipt = bench.verdict()
+    assert (receipt.accepted, name(receipt)) == (False, "JOURNAL_FAILED")
+    told = bench.trials[-1]
+    assert (State(told.state), told.has_verdict) == (State.JUDGE, False)
+    assert told.code == receipt.code, "a runner that waits for a person would wait on"
+    assert "expected the journal of the session that is running, got no such file" in told.message
+    count = len(bench.trials)
+    assert not bench.verdict().accepted
+    assert len(bench.trials) == count, "told once"
+    assert bench.code(bench.finish(status=FinishTrial.Request.STATUS_CANCELLED)) == "JOURNAL_FAILED"
+    bench.directory.with_name("elsewhere").rename(bench.directory)
+    assert JournalReader(bench.directory).results() == ()

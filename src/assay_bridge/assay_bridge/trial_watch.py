@@ -14,8 +14,8 @@ from typing import Any
 from assay_bridge.client_types import TrialEnded, VerdictData
 from assay_bridge.motion import nodes_on_graph
 from assay_bridge.spinner import Gate, Spinner, quiet_subscription
-from assay_core.errors import SafetyStop
-from assay_msgs.msg import TrialState, Verdict
+from assay_core.errors import DataError, SafetyStop
+from assay_msgs.msg import ResultCode, TrialState, Verdict
 from assay_ros import qos
 from assay_ros.convert import to_ns
 from assay_ros.names import INVALID_REASONS, OUTCOMES, code_name, state_name
@@ -68,13 +68,16 @@ class TrialWatch:
         return self.current and self.state.state in TERMINAL
 
     def check(self) -> None:
-        """Raise when the trial has reached a terminal state other than DONE.
+        """Raise when the trial has reached a terminal state other than DONE, or can reach none any more.
 
         Raises:
+            DataError: The journal is lost, so that nothing of this trial would be recorded.
             SafetyStop: It was halted for safety.
             TrialEnded: It was skipped or is invalid.
         """
         state = self.state
+        if self.current and not self.ended and state.code == ResultCode.JOURNAL_FAILED:
+            raise DataError(f"trial {self.trial_id}: {state.message}")
         if not self.ended or state.state == TrialState.DONE:
             return
         name = state_name(state.state)

@@ -13,7 +13,7 @@ import pytest
 from fakes import PERIOD_NS, until
 
 from assay_bridge.client_types import ClientConfig, TrialEnded
-from assay_core.errors import ConfigError, DeadlineError, PolicyError, RigFault, SafetyStop
+from assay_core.errors import ConfigError, DataError, DeadlineError, PolicyError, RigFault, SafetyStop
 from assay_core.rig import cameras
 from assay_msgs.msg import ResultCode, TrialState, Verdict
 from assay_msgs.srv import CloseSession, FinishTrial
@@ -313,6 +313,17 @@ def test_only_the_verdict_that_the_benchmark_node_accepted_is_heard(make_rig):
     heard = {subscription.topic_name for subscription in client.node.subscriptions}
     assert "/benchmark/trial" in heard
     assert "/benchmark/verdict" not in heard, "anybody may publish there"
+
+
+def test_a_journal_that_is_lost_ends_the_wait_for_a_person(make_rig):
+    fakes, client = make_rig()
+    fakes.benchmark.verdict = None
+    started(client)
+    client.advance(TrialState.JUDGE)
+    fakes.benchmark.state.code, fakes.benchmark.state.message = ResultCode.JOURNAL_FAILED, "journal.sqlite: gone"
+    fakes.benchmark.set(TrialState.JUDGE)
+    with pytest.raises(DataError, match=r"trial 000003-0: journal.sqlite: gone"):
+        client.wait_for_verdict(60)
 
 
 def test_waiting_for_a_verdict_says_who_is_waited_for(make_rig):

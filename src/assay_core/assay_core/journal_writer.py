@@ -34,10 +34,17 @@ from assay_core.journal_reader import read_events
 from assay_core.seal_file import SEAL_FILE
 from assay_core.session_lock import SessionLock
 
-__all__ = ["Entry", "JournalWriter", "Probe"]
+__all__ = ["Entry", "JournalLost", "JournalWriter", "Probe"]
 
 _INSERT = "INSERT INTO events (idx, kind, trial_id, time_ns, body, prev_hash, hash) VALUES (?, ?, ?, ?, ?, ?, ?)"
 _BUSY_TIMEOUT_S = 5.0
+
+CLOSE_S = 5.0
+"""Longest wait for the last commit when the journal is closed [s]; a disk that takes longer does not answer."""
+
+
+class JournalLost(DataError):
+    """The file at the journal's path is another one, or gone: whatever is written from now on, nobody would find."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +88,8 @@ class JournalWriter:
         self.path = directory / JOURNAL_FILE
         self._connection, self._lock, self._clock, self._probe = connection, lock, clock, probe
         self._head = head
+        self._inode = _inode(self.path)
+        self._lost: JournalLost | None = None
         self._queue: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
         self._closing = threading.Lock()
         self._closed = False
@@ -157,6 +166,7 @@ class JournalWriter:
         Returns:
             A future of the event's index, completed on the writer's thread after the commit, or failed with a
             `DataError` that names the file when the commit failed (disk full, I/O error); a later append may succeed.
+            Not so after a `JournalLost`: once the file was deleted, moved or replaced, every append fails.
 
         Raises:
             ValueError: Unknown kind, newline in the trial id, or a body that is not JSON.
@@ -200,12 +210,19 @@ class JournalWriter:
 
         Args:
             remove_lock: Delete the lock file, for a session that gets sealed.
+
+        Raises:
+            DataError: The disk does not answer; the session stays locked until this process ends.
         """
         with self._closing:
             if not self._closed:
                 self._closed = True
                 self._queue.put(None)
-        self._thread.join()
+        self._thread.join(CLOSE_S)
+        if self._thread.is_alive():
+            got = f"none within {CLOSE_S:g} s"
+            fix = "see whether the disk answers; nothing that was acknowledged is lost; then resume the session"
+            raise DataError(f"{self.path}", expected="the last commit", got=got, fix=fix)
         self._lock.release(remove=remove_lock)
 
     def _run(self) -> None:
@@ -230,6 +247,8 @@ class JournalWriter:
         self._connection.close()
 
     def _commit(self, batch: list[_Request]) -> None:
+        if self._is_lost(batch):
+            return
         batch = [request for request in batch if self._store_files(request)]
         if not batch:
             return
@@ -270,8 +289,26 @@ class JournalWriter:
                 return
         self._head = head
         self._probe_all("after_commit", batch)
+        if self._is_lost(batch):
+            return
         for request, events in zip(batch, stored, strict=True):
             request.future.set_result(events)
+
+    def _is_lost(self, batch: list[_Request]) -> bool:
+        """Fail a batch when the journal at its path is not the one that is open, for good; costs one stat."""
+        if self._lost is None:
+            found = _inode(self.path)
+            if found == self._inode:
+                return False
+            self._lost = JournalLost(
+                f"{self.path}",
+                expected="the journal of the session that is running",
+                got="no such file" if found is None else "another file",
+                fix="put the session's directory back, then resume the session; leave it alone while it runs",
+            )
+        for request in batch:
+            request.future.set_exception(self._lost)
+        return True
 
     def _store_files(self, request: _Request) -> bool:
         try:
@@ -292,6 +329,15 @@ class JournalWriter:
     def _error(self, got: str) -> DataError:
         fix = "free space or repair the disk; nothing that was acknowledged is lost; then resume the session"
         return DataError(f"{self.path}", expected="to commit an event", got=got, fix=fix)
+
+
+def _inode(path: Path) -> tuple[int, int] | None:
+    """Return what tells a file from every other one; None when there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _write_empty(path: Path) -> None:

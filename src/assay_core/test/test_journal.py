@@ -5,16 +5,21 @@ from __future__ import annotations
 import hashlib
 import itertools
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
 import textwrap
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from assay_core import journal_writer
 from assay_core.errors import DataError
-from assay_core.journal import JOURNAL_FILE, JournalReader, JournalWriter, SessionInUse, comparable
+from assay_core.journal import JOURNAL_FILE, Entry, JournalReader, JournalWriter, SessionInUse, comparable
+from assay_core.journal_writer import JournalLost
 from assay_core.testing import example_session
 
 
@@ -283,6 +288,78 @@ def test_a_full_disk_fails_the_append_and_later_ones_work_again(tmp_path: Path) 
     )
     assert done.returncode == 0, done.stderr
     assert "failures" in done.stdout
+
+
+def moved(directory: Path) -> None:
+    directory.rename(directory.with_name("elsewhere"))
+
+
+def deleted(directory: Path) -> None:
+    shutil.rmtree(directory)
+
+
+def replaced(directory: Path) -> None:
+    moved(directory)
+    shutil.copytree(directory.with_name("elsewhere"), directory)
+
+
+@pytest.mark.parametrize(
+    ("what", "got"), [(moved, "no such file"), (deleted, "no such file"), (replaced, "another file")]
+)
+@pytest.mark.parametrize("point", ["", "before_commit", "after_commit"])
+def test_a_journal_that_is_taken_away_acknowledges_nothing_more(
+    what: Callable[[Path], None], got: str, point: str, tmp_path: Path
+) -> None:
+    directory, due = tmp_path / "s", [] if not point else [point]
+    directory.mkdir()
+
+    def probe(now: str, entry: Entry) -> None:
+        if due == [now] and entry.body == {"n": 1}:
+            due.clear()
+            what(directory)
+
+    writer = JournalWriter.create(directory, probe=probe)
+    assert writer.append("plan", "", {"n": 0}).result(timeout=20) == 0
+    if not point:
+        what(directory)
+    expected = rf"journal.sqlite: expected the journal of the session that is running, got {got}. fix: put"
+    with pytest.raises(JournalLost, match=expected):
+        writer.append("plan", "", {"n": 1}).result(timeout=20)
+    if what is moved:
+        directory.with_name("elsewhere").rename(directory)
+        with pytest.raises(JournalLost):
+            writer.append("plan", "", {"n": 2}).result(timeout=20)
+    writer.close()
+    if what is moved:
+        JournalWriter.resume(directory).close()
+        kept = [event.body["n"] for event in JournalReader(directory).events()]
+        assert kept == ([0, 1] if point else [0]), "what was acknowledged was lost, or came back twice"
+
+
+def test_a_journal_that_is_taken_away_gets_no_files_either(tmp_path: Path) -> None:
+    (tmp_path / "s").mkdir()
+    writer = JournalWriter.create(tmp_path / "s")
+    replaced(tmp_path / "s")
+    with pytest.raises(JournalLost):
+        writer.append_all([Entry("plan", "", {}, {"trials/x/ready.jpg": b"jpeg"})]).result(timeout=20)
+    assert not (tmp_path / "s" / "trials").exists(), "a picture of one session in the directory of another"
+    writer.close()
+
+
+def test_a_disk_that_does_not_answer_does_not_hold_up_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal_writer, "CLOSE_S", 0.05)
+    disk = threading.Event()
+    writer = JournalWriter.create(tmp_path, probe=lambda *_: disk.wait(60) and None)
+    pending = writer.append("plan", "", {})
+    with pytest.raises(DataError, match=r"journal.sqlite: expected the last commit, got none within 0.05 s. fix: "):
+        writer.close()
+    with pytest.raises(SessionInUse):
+        JournalWriter.resume(tmp_path)
+    disk.set()
+    assert pending.result(timeout=20) == 0
+    monkeypatch.undo()
+    writer.close()
+    JournalWriter.resume(tmp_path).close()
 
 
 def test_people_can_read_it_with_sql(tmp_path: Path) -> None:
