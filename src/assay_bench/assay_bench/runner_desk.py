@@ -14,7 +14,7 @@ from assay_bench.opening import open_files
 from assay_bench.refusal import Refusal
 from assay_bench.session import REVISION_STEP, CurrentTrial, Session
 from assay_core import journal_events as events
-from assay_core.errors import ConfigError, DataError
+from assay_core.errors import ConfigError, DataError, bounded
 from assay_core.plan import PlanEntry, entry_from_json, trial_id
 from assay_core.seal import write_seal
 from assay_core.trial import TERMINAL, Event, State, Trial
@@ -145,7 +145,7 @@ class RunnerDesk:
 
     def _journal_close(self, session: Session, status: str, reason: str) -> Steps[None]:
         bench, current = self.bench, session.current
-        closed = events.session_closed(status, reason)
+        closed = events.session_closed(status, bounded(reason))
         in_progress = current is not None and current.trial.in_progress
         if status == "done":
             if current is not None and in_progress:
@@ -307,20 +307,19 @@ class RunnerDesk:
         if request.status not in _FINISH:
             _bad("finish_trial: status", "one of STATUS_COMPLETED to STATUS_CANCELLED", str(request.status))
         status, event, code = _FINISH[request.status]
+        error = bounded(request.error)
         record = _record("finish_trial", request.record_json)
         if current.trial.in_progress:
             yield from self.runner_heard()
-            message = request.error or f"finished as {status}"
+            message = error or f"finished as {status}"
             if status == "completed" and current.trial.state is State.JUDGE:
                 attempt = session.fold.attempts[current.id]
                 message = attempt.outcome()[2] if attempt.verdict is not None else message
             stored = yield from bench.end(
-                session, current, event, code=code, message=message, status=status, error=request.error, record=record
+                session, current, event, code=code, message=message, status=status, error=error, record=record
             )
         else:
-            entry = events.trial_recorded(
-                current.id, current.trial.state, status=status, error=request.error, record=record
-            )
+            entry = events.trial_recorded(current.id, current.trial.state, status=status, error=error, record=record)
             stored = yield from bench.commit(session, entry)
         current.finish = FinishTrial.Response(
             code=ResultCode.OK, state=int(current.trial.state), journal_index=stored[-1].idx

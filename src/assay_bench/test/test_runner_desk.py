@@ -380,3 +380,16 @@ def test_close_of_an_unknown_session(bench: Harness) -> None:
     bench.opened()
     assert bench.code(bench.close(INCOMPLETE, "other")) == "SESSION_UNKNOWN"
     assert CloseSession.Request.STATUS_INCOMPLETE == INCOMPLETE
+
+
+def test_an_error_of_megabytes_is_cut_before_it_is_published_and_recorded(bench: Harness) -> None:
+    bench.opened().to(State.RUNNING)
+    error = "no such weight: " + "w" * 2_000_000
+    assert bench.code(bench.finish(status=FinishTrial.Request.STATUS_RIG_FAULT, error=error)) == "OK"
+    told = bench.trials[-1].message
+    assert len(told) == 4000
+    assert told.startswith("no such weight: www")
+    assert told.endswith(" characters cut)")
+    attempt = JournalReader(bench.directory).attempts()[0]
+    assert (attempt.error, attempt.message) == (told, told)
+    assert bench.code(bench.close(CloseSession.Request.STATUS_INCOMPLETE)) == "OK"

@@ -19,7 +19,7 @@ from inspect_robots.rollout import StepRecord, TrialRecord
 from inspect_robots.transcript import Event, inference_event, step_event
 from inspect_robots.types import Action, Observation, StepResult
 
-from assay_core.errors import DataError
+from assay_core.errors import DataError, bounded
 
 __all__ = ["RECORD_SCHEMA", "dumps", "from_record", "json_native", "judged_part", "merged", "to_record"]
 
@@ -46,7 +46,7 @@ def from_record(record: TrialRecord, *, started_ns: int = 0, ended_ns: int = 0) 
         "epoch": record.epoch,
         "seed": record.seed,
         "status": record.status,
-        "error": record.error,
+        "error": None if record.error is None else bounded(record.error),
         "terminated": record.terminated,
         "truncated": record.truncated,
         "termination_reason": record.termination_reason,
@@ -70,7 +70,7 @@ def judged_part(record: TrialRecord) -> dict[str, Any]:
     """Return the keys of a record that a verdict changes; the others are known when motion has ended."""
     return {
         "events": [
-            {"kind": event.kind, "t": event.t, "data": json_native(event.data)}
+            {"kind": event.kind, "t": event.t, "data": _event_data(event)}
             for event in record.events
             if event.kind not in _PER_STEP_EVENTS
         ],
@@ -78,6 +78,13 @@ def judged_part(record: TrialRecord) -> dict[str, Any]:
         "note": record.operator_note,
         "metadata": json_native(record.metadata),
     }
+
+
+def _event_data(event: Event) -> Any:
+    data = json_native(event.data)
+    if event.kind == "error":
+        return {key: bounded(value) if isinstance(value, str) else value for key, value in data.items()}
+    return data
 
 
 def to_record(data: Mapping[str, Any]) -> TrialRecord:

@@ -16,6 +16,8 @@ from inspect_robots.scene import Target
 from inspect_robots.scorer import Scorer, ScoreValue, value_to_float
 from inspect_robots.transcript import operator_event
 
+from assay_core.errors import bounded
+
 __all__ = ["apply_verdict", "score_record", "storable_score", "stored_score"]
 
 _JUDGEMENTS = {"success": "success", "failure": "failure"}
@@ -57,7 +59,7 @@ def score_record(
         except (SafetyAbort, EmbodimentFault):
             raise
         except Exception as error:  # noqa: BLE001 - scorers are plug-ins; one that fails must not lose the trial
-            failures.append(f"scorer {scorer.name!r} failed: {error}")
+            failures.append(bounded(f"scorer {scorer.name!r} failed: {error}"))
         else:
             scores[scorer.name] = value
     return scores, tuple(failures)

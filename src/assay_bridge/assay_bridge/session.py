@@ -21,7 +21,7 @@ from assay_bridge.session_end import AttemptEnd, SessionEnd, Stopped, Verdict
 from assay_bridge.sink import AssaySink
 from assay_bridge.stop import Interrupted, Watch
 from assay_bridge.trial_runner import SAFETY_CHAIN, Ending, Motion, run_motion
-from assay_core.errors import AssayError, ConfigError, DataError, SafetyStop
+from assay_core.errors import AssayError, ConfigError, DataError, SafetyStop, bounded
 from assay_core.plan import Plan, PlanEntry
 from assay_core.seal_file import SEAL_FILE
 from assay_msgs.msg import TrialState
@@ -260,7 +260,7 @@ class SessionRunner:
 
     def _give_up(self, entry: PlanEntry, motion: Motion, ending: Ending, error: BaseException | None) -> AttemptEnd:
         """Finish a trial that has no verdict, unless it has ended by itself (skipped, aborted, halted)."""
-        reason = self.watch.dead() or str(error or ending.value)
+        reason = bounded(self.watch.dead() or str(error or ending.value))
         if ending is Ending.CANCELLED and self.watch.stop.requested:
             reason = f"interrupted by {self.watch.stop.name}"
         if self.graph.trial_ended():

@@ -22,6 +22,7 @@ from inspect_robots.scene import Scene
 from inspect_robots.spaces import Box
 
 from assay_bridge.last_frames import LastFrames
+from assay_core.errors import bounded
 
 if TYPE_CHECKING:
     from inspect_robots.frames import FrameStore
@@ -121,7 +122,7 @@ def run_motion(
             epoch=epoch,
             seed=seed,
             status="cancelled" if ending is Ending.CANCELLED else "error",
-            error=f"{type(error).__name__}: {error}",
+            error=bounded(f"{type(error).__name__}: {error}"),
         )
     return Motion(ending, record, error, started, time.time_ns())
 

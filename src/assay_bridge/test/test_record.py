@@ -14,6 +14,7 @@ from inspect_robots.mock import CubePickEmbodiment, ScriptedPolicy
 from inspect_robots.rollout import TrialRecord, rollout
 from inspect_robots.scene import Scene
 from inspect_robots.scorer import episode_length, min_distance_to_goal, success_at_end
+from inspect_robots.transcript import error_event
 
 from assay_bridge import record as records
 from assay_core.errors import DataError
@@ -80,6 +81,15 @@ def test_only_json_is_kept() -> None:
         }
     )
     assert got == {"a": 1.5, "nan": None, "v": [0, 1, 2]}
+
+
+def test_the_words_of_an_error_are_bounded() -> None:
+    record = TrialRecord(scene_id="s", epoch=0, seed=1, status="error", error="PolicyError: " + "x" * 3_000_000)
+    record.events.append(error_event(4, "PolicyError", "x" * 3_000_000))
+    stored = records.from_record(record)
+    assert len(records.dumps(stored)) < 10_000
+    assert stored["error"].endswith("characters cut)")
+    assert records.to_record(stored).events[0].data["message"].startswith("xxx")
 
 
 def test_a_foreign_schema_is_named() -> None:

@@ -18,8 +18,12 @@ __all__ = [
     "PolicyError",
     "RigFault",
     "SafetyStop",
+    "bounded",
     "unknown_name",
 ]
+
+MOST_CHARACTERS = 4000
+"""Longest error text that is recorded, published or shown [characters]."""
 
 
 class AssayError(Exception):
@@ -69,6 +73,26 @@ class DeadlineError(RigFault):
 
 class SafetyStop(AssayError):
     """Motion was stopped for safety; nothing moves until an operator re-arms."""
+
+
+def bounded(text: str, most: int = MOST_CHARACTERS) -> str:
+    """Return an error text that can be kept: a long one is cut and says how much is missing.
+
+    The words of strangers (a policy, a scorer, a server) can be of any length; a policy that fails with a megabyte in
+    every trial must not fill the journal, the logs and the screen with it.
+
+    Args:
+        text: Any text.
+        most: Longest result [characters].
+    """
+    if len(text) <= most:
+        return text
+    kept = most
+    while True:
+        note = f" ... ({len(text) - kept} characters cut)"
+        if kept + len(note) <= most:
+            return text[:kept] + note
+        kept = most - len(note)
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> ConfigError:
