@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from assay_bench.bench import Bench, Steps
-from assay_bench.liveness import MIN_SILENCE_S, runner_process_gone
 from assay_bench.opening import open_files
 from assay_bench.refusal import Refusal
 from assay_bench.session import REVISION_STEP, CurrentTrial, Session
 from assay_core import journal_events as events
 from assay_core.errors import ConfigError, DataError, bounded
 from assay_core.plan import PlanEntry, entry_from_json, trial_id
+from assay_core.runner_id import runner_process_gone
 from assay_core.seal import write_seal
 from assay_core.trial import TERMINAL, Event, State, Trial
 from assay_msgs.msg import ResultCode
@@ -23,6 +23,9 @@ from assay_msgs.srv import AdvanceTrial, CloseSession, FinishTrial, OpenSession,
 from assay_ros.convert import from_ns, realization_to_msg
 
 __all__ = ["RunnerDesk"]
+
+MIN_SILENCE_S = 1.5
+"""A runner that was heard within this time is alive, whatever its process id says [s]."""
 
 _ADVANCE = {
     int(State.RUNNING): Event.ADVANCE_RUNNING,

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from assay_bench.crash import VARIABLE, crash_probe
-from assay_bench.liveness import runner_process_gone
 from assay_bench.pipeline import Pipeline
 from assay_core.journal import Entry
 
@@ -100,9 +99,3 @@ def test_crash_seams_are_off_by_default_and_refuse_nonsense() -> None:
     probe = crash_probe({VARIABLE: "after_commit:trial_advanced/PARKING"})
     assert probe is not None
     probe("after_commit", Entry("trial_advanced", "000001-0", {"state": "RUNNING"}))
-
-
-def test_only_a_missing_process_of_this_host_counts_as_gone() -> None:
-    assert not runner_process_gone("")
-    assert not runner_process_gone("somebody")
-    assert not runner_process_gone("another-host-that-is-not-this-1-abc")

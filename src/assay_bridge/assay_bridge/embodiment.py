@@ -18,6 +18,7 @@ from assay_bridge.link import STAMPS, Link, make_current, scene_json
 from assay_bridge.rig_info import JOINTS, STATE_KEY, build_info
 from assay_core.errors import ConfigError
 from assay_core.rig import cameras as rig_cameras
+from assay_core.trial import State
 
 if TYPE_CHECKING:
     from inspect_robots.scene import Scene
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from assay_core.plan import PlanEntry
 
 __all__ = ["AssayEmbodiment"]
+
+_MOTION_OVER = frozenset({State.PARKING, State.JUDGE})
+"""States in which the policy moves nothing any more; an operator's early stop leads to the first."""
 
 
 class AssayEmbodiment(EmbodimentBase):
@@ -182,9 +186,13 @@ class AssayEmbodiment(EmbodimentBase):
         """
         client = self._client()
         with trial_errors(self.link):
-            frames = client.step(np.asarray(action.data, dtype=np.float64).reshape(-1))
-            self.link.steps += 1
-            result = self._result(frames, client)
+            if client.trial_state.state in _MOTION_OVER:
+                # Stopped while the policy was thinking: what it thought of must not move anything any more.
+                result = self._result(client.observe(), client, held=True)
+            else:
+                frames = client.step(np.asarray(action.data, dtype=np.float64).reshape(-1))
+                self.link.steps += 1
+                result = self._result(frames, client)
             if self._own is not None:
                 self._own.log_step(action, result)
             return result
@@ -257,9 +265,7 @@ class AssayEmbodiment(EmbodimentBase):
             extra={STAMPS: frames.stamps},
         )
 
-    def _result(self, frames: FrameSet, client: GraphClient) -> StepResult:
-        from assay_msgs.msg import TrialState
-
+    def _result(self, frames: FrameSet, client: GraphClient, *, held: bool = False) -> StepResult:
         observation = self._observation(frames)
         judged = frames.task_state
         info: dict[str, Any] = {}
@@ -269,6 +275,8 @@ class AssayEmbodiment(EmbodimentBase):
             terminated, reason = judged.terminated, judged.reason or None
         if self.config.mode == "paced":
             info["ages_s"] = {name: round(age, 6) for name, age in frames.ages.items()}
-        if not terminated and client.trial_state.state in (TrialState.PARKING, TrialState.JUDGE):
+        if held:
+            info["held"] = True
+        if not terminated and client.trial_state.state in _MOTION_OVER:
             terminated, reason = True, OPERATOR_END
         return StepResult(observation=observation, terminated=terminated, termination_reason=reason, info=info)

@@ -171,8 +171,6 @@ class OwnSession:
         client, failure = self.client, self._link.failure
         if record is None or self._link.realization is None or self._link.trial_id != client.trial_id:
             return
-        if client.trial_ended():
-            return
         max_steps = self._link.realization.max_steps
         ended = record.terminated or len(record.steps) >= max_steps
         if not record.terminated and ended:
@@ -183,6 +181,10 @@ class OwnSession:
             record.status, record.error = "cancelled", "the run ended during the trial"
         text = dumps(from_record(record, started_ns=self._started_ns, ended_ns=time.time_ns()))
         status = _status(failure, record.status)
+        if client.trial_ended():
+            # By an operator, a deadline or a fault: what was done until then is kept with it.
+            client.finish_trial(status, record.error or "", text)
+            return
         if status == FinishTrial.Request.STATUS_COMPLETED:
             if self._link.verdict is None:
                 self._judge(text)

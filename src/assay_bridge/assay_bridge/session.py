@@ -7,7 +7,8 @@ whether to resume. It decides nothing about results: those follow from the journ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -263,11 +264,11 @@ class SessionRunner:
         reason = bounded(self.watch.dead() or str(error or ending.value))
         if ending is Ending.CANCELLED and self.watch.stop.requested:
             reason = f"interrupted by {self.watch.stop.name}"
-        if self.graph.trial_ended():
-            return self._ended_by_itself(ending, reason, error)
         text = dumps(self._full_record(entry, motion))
+        if self.graph.trial_ended():
+            return self._ended_by_itself(ending, reason, text, error)
         if ending is Ending.CANCELLED:
-            with self.watch.closing(), self.watch.stop.limit(FAREWELL_S):
+            with self.watch.closing(), self._farewell(ending):
                 return AttemptEnd(self.graph.finish_trial(_FINISH[ending], reason, text), ending, False, reason, error)
         try:
             with self.watch.closing():
@@ -284,9 +285,22 @@ class SessionRunner:
         of_this = state == TrialState.DONE and standing.trial_id == self.link.trial_id and standing.has_verdict
         return bool(of_this and standing.verdict.outcome == VerdictMsg.OUTCOME_SUCCESS)
 
-    def _ended_by_itself(self, ending: Ending, reason: str, error: BaseException | None) -> AttemptEnd:
+    def _ended_by_itself(self, ending: Ending, reason: str, text: str, error: BaseException | None) -> AttemptEnd:
+        """Hand in the record of a trial that an operator, a deadline or a fault has ended: its motion is evidence."""
         state = self.graph.trial_state
-        return AttemptEnd(int(state.state), ending, False, state.message or reason, error)
+        end = AttemptEnd(int(state.state), ending, False, state.message or reason, error)
+        try:
+            with self.watch.closing(), self._farewell(ending):
+                self.graph.finish_trial(_FINISH[ending], reason, text)
+        except AssayError as failure:
+            self.progress.message(f"warning: trial {self.link.trial_id} has ended, its record is lost: {failure}")
+        return end
+
+    @contextmanager
+    def _farewell(self, ending: Ending) -> Iterator[None]:
+        """Take little time where a user waits for the end."""
+        with self.watch.stop.limit(FAREWELL_S) if ending is Ending.CANCELLED else nullcontext():
+            yield
 
     # -- records -----------------------------------------------------------------------------------------------------
 

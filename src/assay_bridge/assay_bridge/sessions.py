@@ -15,6 +15,7 @@ from assay_core.journal import JOURNAL_FILE, JournalReader
 from assay_core.journal_leftover import remove_if_nothing_acknowledged
 from assay_core.plan import PLAN_FILE, Plan, PlanEntry, load_plan, plan_hash
 from assay_core.program import command
+from assay_core.runner_id import runner_process_lives
 from assay_core.seal_file import SEAL_FILE
 from assay_core.session_lock import GOING_AWAY_S, LOCK_FILE, wait_until_free, writer_of
 
@@ -118,6 +119,8 @@ def check_resumable(
             got="one whose plan was written trial by trial from elsewhere",
             fix="run it again from where it was started",
         )
+    if writer_of(directory) and _runner_lives(directory):
+        deadline_s = 0.0  # it is not on its way out
     wait_until_free(directory, deadline_s=deadline_s, tell=tell)
     _check_writable(directory)
     journal = directory / JOURNAL_FILE
@@ -135,6 +138,16 @@ def check_resumable(
     _check_versions(plan)
     finished = tuple((r.entry, r.outcome == "success" if r.counted else None) for r in reader.results())
     return Resumable(directory, plan, digest, reader.pending(), finished, True)
+
+
+def _runner_lives(directory: Path) -> bool:
+    """Return whether the runner that opened the session last is known to run."""
+    try:
+        events = JournalReader(directory).events()
+    except DataError:
+        return False
+    opened = [event.body for event in events if event.kind == "session_opened"]
+    return bool(opened) and runner_process_lives(str(opened[-1].get("runner_id", "")))
 
 
 def _check_writable(directory: Path) -> None:

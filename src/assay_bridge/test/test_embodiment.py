@@ -12,13 +12,14 @@ from inspect_robots.conformance import assert_embodiment_conformant, check_embod
 from inspect_robots.errors import CompatibilityError, ConfigError, EmbodimentFault, PolicyError, SafetyAbort
 from inspect_robots.mock import CubePickEmbodiment
 from inspect_robots.scene import Scene, Target
-from inspect_robots.types import Action
+from inspect_robots.types import OPERATOR_END, Action
 
 from assay_bridge.embodiment import AssayEmbodiment
 from assay_bridge.policy import AssayPolicy
 from assay_core.errors import RigFault
 from assay_core.plan import PlanEntry
 from assay_core.rig import ACTION_LABELS, cameras
+from assay_msgs.msg import TrialState
 
 SCENE = Scene(id="toy/reach/0", instruction="as the task says", target=Target("at", {"xy": (1, 2)}), init_seed=3)
 
@@ -254,3 +255,17 @@ def test_the_policy_needs_this_embodiment():
 def test_bad_arguments_are_named(change, text):
     with pytest.raises(ConfigError, match=text):
         AssayEmbodiment(**change)
+
+
+def test_after_an_early_stop_nothing_is_commanded_any_more(make_rig):
+    fakes, client, embodiment, _ = attached(make_rig, policy=False, has_world=True)
+    embodiment.reset(SCENE, seed=7)
+    embodiment.step(Action(data=np.full(14, 0.1)))
+    fakes.benchmark.set(TrialState.PARKING)
+    client.wait_for_state(TrialState.PARKING, deadline_s=5)
+    moved = len(fakes.world.commands)
+    result = embodiment.step(Action(data=np.full(14, 0.9)))
+    assert (result.terminated, result.termination_reason) == (True, OPERATOR_END)
+    assert result.info["held"] is True
+    assert len(fakes.world.commands) == moved, "the arm moved after the operator had stopped the trial"
+    assert result.observation.state["joint_pos"] == pytest.approx(np.full(14, 0.1))

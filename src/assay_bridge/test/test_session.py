@@ -33,13 +33,15 @@ from assay_bridge.session import SessionRunner
 from assay_bridge.session_end import SessionEnd, Verdict
 from assay_bridge.stop import Stop, Watch
 from assay_core import journal_events as events
-from assay_core.errors import PolicyError, RigFault
+from assay_core.errors import DeadlineError, PolicyError, RigFault
 from assay_core.journal import JournalReader, JournalWriter
 from assay_core.plan import Plan, PlanEntry, trial_id
 from assay_core.realization import TrialRealization
 from assay_core.seal import write_seal
 from assay_core.trial import Event, State, Trial
 from assay_msgs.msg import TrialState
+from assay_msgs.msg import Verdict as VerdictMsg
+from assay_ros.names import OUTCOME_NUMBERS
 
 TASK = "cubepick-reach"
 
@@ -92,10 +94,16 @@ class Bench:
     outcome: Callable[[str], str] = lambda _trial: "success"
     before_verdict: Callable[[str], None] = lambda _trial: None
     closed: list[int] = field(default_factory=list)
+    given: str = ""
+    """Outcome of the verdict in force."""
 
     @property
     def trial_state(self) -> TrialState:
-        return TrialState(trial_id=self.trial_id, state=int(self.trial.state), message=self.message)
+        given = VerdictMsg(outcome=OUTCOME_NUMBERS.get(self.given, 0))
+        state = int(self.trial.state)
+        return TrialState(
+            trial_id=self.trial_id, state=state, message=self.message, has_verdict=bool(self.given), verdict=given
+        )
 
     def trial_ended(self) -> bool:
         return not self.trial.in_progress
@@ -105,7 +113,7 @@ class Bench:
 
     def start(self, entry: PlanEntry, attempt: int) -> TrialRealization:
         self.trial.apply(Event.START_WITHOUT_WORLD)
-        self.trial_id, self.message = trial_id(entry.index, attempt), ""
+        self.trial_id, self.message, self.given = trial_id(entry.index, attempt), "", ""
         realization = TrialRealization(
             task=entry.task,
             task_version=entry.task_version,
@@ -142,11 +150,17 @@ class Bench:
         self.trial.apply(Event.VERDICT_INVALID if outcome == "invalid" else Event.VERDICT)
         content = events.VerdictContent(given.uuid, "checker", outcome, note=given.note, source="checker")
         self._write(events.verdict(self.trial_id, self.trial.state, content))
+        self.given = outcome
         return given
 
     def finish_trial(self, status: int, error: str = "", record_json: str = "") -> int:
         name = {1: "COMPLETED", 2: "POLICY_ERROR", 3: "RIG_FAULT", 4: "SAFETY", 5: "CANCELLED"}[status]
-        self.end(Event[f"FINISH_{name}"], name.lower(), error, json.loads(record_json))
+        record = json.loads(record_json)
+        if self.trial.in_progress:
+            self.end(Event[f"FINISH_{name}"], name.lower(), error, record)
+        else:
+            state = self.trial.state
+            self._write(events.trial_recorded(self.trial_id, state, status=name.lower(), error=error, record=record))
         return int(self.trial.state)
 
     def end(self, event: Event, status: str, error: str, record: Any = None) -> None:
@@ -496,6 +510,69 @@ def test_a_skipped_entry_is_left_out_and_said(world: World) -> None:
     got = world.derive()
     assert (got.summary["trials"], got.summary["invalid"]) == (3, 1)
     assert "scene-1 #0: skipped: infeasible" in world.out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("event", "verdict"), [(Event.ABORT_OTHER, Verdict.DONE), (Event.ABORT_UNSAFE, Verdict.HALTED)]
+)
+def test_a_trial_that_an_operator_ends_keeps_what_was_done_until_then(
+    world: World, event: Event, verdict: Verdict
+) -> None:
+    def trouble(trial: str, step: int) -> None:
+        if trial == "000001-0" and step == 3:
+            world.bench.end(event, "", "stopped by ann")
+            raise EmbodimentFault(f"trial {trial} ended in {world.bench.trial.state.name}: stopped by ann")
+
+    world.trouble = trouble
+    end = world.run()
+    assert end.verdict is verdict
+    attempt = next(a for a in world.reader().attempts() if a.trial_id == "000001-0")
+    assert attempt.record is not None, "the motion until the stop is lost"
+    assert attempt.record["steps"] == 2
+    assert attempt.message == "stopped by ann"
+    assert [e.kind for e in world.reader().events() if e.trial_id == "000001-0"][-2:] == [
+        "trial_ended",
+        "trial_recorded",
+    ]
+
+
+def test_a_record_that_cannot_be_handed_in_any_more_is_said(world: World) -> None:
+    def trouble(trial: str, step: int) -> None:
+        if trial == "000001-0" and step == 3:
+            world.bench.end(Event.ABORT_OTHER, "", "stopped by ann")
+            world.bench.finish_trial = lost  # type: ignore[method-assign]
+            raise EmbodimentFault("stopped by ann")
+
+    def lost(*_args: Any) -> int:
+        del world.bench.finish_trial  # type: ignore[method-assign]
+        raise RigFault("benchmark/finish_trial: no answer within 10 s")
+
+    world.trouble = trouble
+    assert world.run().verdict is Verdict.DONE
+    said = "warning: trial 000001-0 has ended, its record is lost: benchmark/finish_trial: no answer within 10 s"
+    assert said in world.out.getvalue()
+    assert (world.derive().summary["trials"], world.derive().summary["invalid"]) == (4, 1)
+
+
+def test_a_verdict_that_stands_counts_although_the_runner_gave_up_waiting(world: World) -> None:
+    wait = Bench.wait_for_verdict
+
+    def too_late(bench: Bench, deadline_s: float | None = None) -> VerdictData:
+        given = wait(bench, deadline_s)
+        if bench.trial_id == "000001-0":
+            raise DeadlineError("trial 000001-0: no verdict within 60 s")
+        return given
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Bench, "wait_for_verdict", too_late)
+        assert world.run().verdict is Verdict.DONE
+    assert world.rig.started == ["000000-0", "000001-0", "000002-0", "000003-0"], "judged, and yet repeated"
+    got = world.derive()
+    assert (got.summary["trials"], got.summary["invalid"]) == (4, 0)
+    assert {one["successes"] for one in got.summary["tasks"][TASK]["instances"].values()} == {1}
+    log = read_eval_log(str(got.logs[0]))
+    assert log.samples[1].epochs == ({"success_at_end": 1.0},)
+    assert "no verdict within 60 s" in world.out.getvalue()
 
 
 def test_a_task_that_changed_since_is_refused(world: World) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from assay_benchmarks import catalog
+from assay_bridge.client_types import new_runner_id
 from assay_bridge.planning import EvalOptions, make_plan
 from assay_bridge.preflight import create_session
 from assay_bridge.sessions import check_resumable, describe_session, find_session, list_sessions
@@ -198,6 +199,21 @@ def test_a_session_on_a_read_only_disk_can_be_looked_at_and_is_not_resumed(
     assert (shown["status"], shown["trials"]) == ("incomplete", 1), shown.get("problem")
     with pytest.raises(DataError, match=r"expected to write to .*/s, got read-only. fix: "):
         check_resumable(tmp_path / "s")
+
+
+def test_a_session_whose_runner_lives_is_refused_at_once_and_one_whose_runner_died_is_waited_for(
+    tmp_path: Path,
+) -> None:
+    told: list[str] = []
+    for runner, words in ((new_runner_id(), 0), ("elsewhere-1-abc", 1)):
+        plan = session(tmp_path / runner, trials=1)
+        writer = JournalWriter.resume(tmp_path / runner)
+        writer.append_all([events.session_opened(plan.session_id, runner, "hash", resumed=True)]).result(5)
+        with pytest.raises(SessionInUse, match="one is running"):
+            check_resumable(tmp_path / runner, tell=told.append, deadline_s=0.05)
+        assert len(told) == words
+        writer.close()
+    assert "waiting up to 0.05 s for the writer of its journal" in told[0]
 
 
 def test_a_task_of_another_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

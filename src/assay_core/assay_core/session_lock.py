@@ -111,7 +111,7 @@ def wait_until_free(
 
     Args:
         directory: Session directory.
-        deadline_s: Longest wait [s].
+        deadline_s: Longest wait [s]; 0 only looks.
         tell: Takes the sentence that says what is waited for, once, where there is something to wait for.
 
     Raises:
@@ -120,7 +120,8 @@ def wait_until_free(
     holder = writer_of(directory)
     if not holder:
         return
-    tell(f"session '{directory}': waiting up to {deadline_s:g} s for the writer of its journal ({holder}) to end")
+    if deadline_s > 0:
+        tell(f"session '{directory}': waiting up to {deadline_s:g} s for the writer of its journal ({holder}) to end")
     if not _within(deadline_s, lambda: not writer_of(directory)):
         raise _in_use(directory, writer_of(directory) or holder)
 
