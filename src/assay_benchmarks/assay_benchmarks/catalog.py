@@ -27,6 +27,7 @@ from assay_benchmarks.specs import (
 )
 from assay_core.errors import ConfigError, DataError, unknown_name
 from assay_core.instances import TaskInstance
+from assay_core.plug_ins import registered_names
 from assay_core.realization import TrialRealization
 from assay_core.seeds import trial_seed
 
@@ -67,10 +68,8 @@ def suites() -> dict[str, tuple[str, ...]]:
 
 def task_names() -> tuple[str, ...]:
     """Return all tasks that are registered with Inspect Robots, KitchenBench's first."""
-    from inspect_robots.registry import registered
-
     register_ours()
-    return (*_OWN_NAMES, *sorted(set(registered("task")) - set(_OWN_NAMES)))
+    return (*_OWN_NAMES, *sorted(set(registered_names("task")) - set(_OWN_NAMES)))
 
 
 def full_name(name: str) -> str:
@@ -128,7 +127,7 @@ def resolve_task(name: str) -> Task:
         task = resolve("task", name)
     except ConfigError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         got = f"{type(error).__name__}: {error}"
         fix = "see the documentation of the package that registers it"
         raise ConfigError(f"task '{name}'", expected="a task without arguments", got=got, fix=fix) from error

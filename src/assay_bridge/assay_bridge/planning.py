@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING, Any
 from assay_benchmarks import catalog
 from assay_bridge.software import software_versions
 from assay_core import rig
+from assay_core.contained import Broken, contained
 from assay_core.errors import ConfigError, unknown_name
 from assay_core.plan import PLAN_SCHEMA_VERSION, Plan, PlanEntry
 from assay_core.policy_args import parse_policy_args
+from assay_core.policy_names import INSPECT_PREFIX, check_policy_name
 from assay_core.program import command
 from assay_core.seeds import trial_seed
 
@@ -30,13 +32,11 @@ if TYPE_CHECKING:
 __all__ = [
     "BACKENDS",
     "OPERATORS",
-    "POLICIES",
     "EvalOptions",
     "check_policy",
     "make_plan",
     "new_session_id",
     "policy_misfit",
-    "policy_names",
     "resolve_tasks",
 ]
 
@@ -49,10 +49,12 @@ OPERATORS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 }
 """Kinds of operator, with the ids that may answer ready and skip, and the ids whose verdicts count."""
 
-POLICIES: tuple[str, ...] = ("scripted", "random", "noop")
-"""Policies of the policy node itself; ``inspect:NAME`` takes any registered with Inspect Robots."""
+BUILD_S = 300.0
+"""Longest that a policy may take to be built when it is checked [s]; loading a model takes time."""
 
-INSPECT_PREFIX = "inspect:"
+LIST_S = 30.0
+"""The same, for one of a list of policies [s]."""
+
 MAX_SEED = 2**63 - 1
 MAX_EPOCHS = 100_000
 MAX_ENTRIES = 20_000
@@ -111,9 +113,7 @@ def make_plan(options: EvalOptions, *, session_id: str | None = None, created: d
     check_policy(options.policy)
     cameras = rig.cameras(options.cameras, options.camera_width, options.camera_height)
     selected = resolve_tasks(options.tasks)
-    policy = _framework_policy(options)
-    for task, _ in selected:
-        check_rig(task, options, policy)
+    _check_fit([task for task, _ in selected], options)
     entries = _entries(selected, options)
     _check_people(options)
     operators, graders = OPERATORS[options.operator]
@@ -179,46 +179,27 @@ def resolve_tasks(names: Sequence[str]) -> tuple[tuple[Task, tuple[Scene, ...]],
     return tuple(found)
 
 
-def policy_names() -> tuple[str, ...]:
-    """Return every policy that `check_policy` takes."""
-    from inspect_robots.registry import registered
-
-    catalog.register_ours()
-    return (*POLICIES, *(INSPECT_PREFIX + name for name in sorted(registered("policy")) if name != "assay"))
-
-
 def check_policy(name: str) -> None:
-    """Check that a policy exists, and that its spaces fit the rig where that can be told without starting it.
+    """Check that a policy exists.
 
     Raises:
-        ConfigError: Unknown, with near matches, or it does not fit.
+        ConfigError: Unknown, with near matches.
     """
-    if name in POLICIES:
-        return
-    known = policy_names()
-    if name not in known:
-        raise unknown_name("policy", name, known)
+    catalog.register_ours()
+    check_policy_name(name)
 
 
-def check_rig(task: Task, options: EvalOptions, policy: Any) -> None:
-    """Check by the framework's own rules that rig, policy and task fit together.
+def policy_misfit(name: str) -> str:
+    """Return why a policy cannot be served as it is, by three cameras and without arguments; empty when it can.
 
     Args:
-        task: A task of the plan.
-        options: What the user asks for.
-        policy: A policy of the framework.
-
-    Raises:
-        ConfigError: They do not; lists every mismatch.
+        name: One of `assay_core.policy_names.policy_names`.
     """
-    issues = rig_issues(task, options, policy)
-    if issues:
-        raise ConfigError(
-            f"task '{task.name}' with policy '{options.policy}'",
-            expected="spaces, cameras and scenes that the rig can serve",
-            got="; ".join(issues),
-            fix="choose another policy or task, or another number of cameras",
-        )
+    try:
+        _check_fit([None], EvalOptions(tasks=(), policy=name), LIST_S)
+    except ConfigError as error:
+        return error.got
+    return ""
 
 
 def rig_issues(task: Task | None, options: EvalOptions, policy: Any) -> tuple[str, ...]:
@@ -240,50 +221,52 @@ def rig_issues(task: Task | None, options: EvalOptions, policy: Any) -> tuple[st
     return tuple(f"{issue.message} [{issue.code}]" for issue in check_compatibility(policy, embodiment, task).errors)
 
 
-def policy_misfit(name: str) -> str:
-    """Return why a policy cannot be served as it is, by three cameras and without arguments; empty when it can.
+def _check_fit(tasks: Sequence[Task | None], options: EvalOptions, deadline_s: float = BUILD_S) -> None:
+    """Check by the framework's own rules that rig, policy and each task fit together.
 
-    Args:
-        name: One of `policy_names`.
-    """
-    options = EvalOptions(tasks=(), policy=name)
-    try:
-        policy = _framework_policy(options)
-    except ConfigError as error:
-        return f"cannot be built without policy_args: {error.got}"
-    try:
-        return "; ".join(rig_issues(None, options, policy))
-    except Exception as error:  # noqa: BLE001 - a stranger's code, which must not hide the other policies
-        return f"{type(error).__name__}: {error}"
-
-
-def _framework_policy(options: EvalOptions) -> Any:
-    """Return what stands for the policy in the framework's checks: itself where it is registered there.
+    A policy of the framework is built for this, in a copy of this process: whatever it does there stays there.
 
     Raises:
-        ConfigError: It cannot be built with its arguments, or takes none.
+        ConfigError: They do not, with every mismatch, or the policy cannot be built with its arguments.
     """
-    from assay_bridge.policy import AssayPolicy
-
     text = options.launch.get("policy_args", "")
     arguments = parse_policy_args(text)
-    if not options.policy.startswith(INSPECT_PREFIX):
+    found: list[Sequence[str]]
+    if options.policy.startswith(INSPECT_PREFIX):
+        from inspect_robots.registry import resolve
+
+        # What can be imported here need not be imported again by the copy.
+        import assay_bridge.embodiment  # noqa: F401
+
+        def look() -> list[Sequence[str]]:
+            policy = resolve("policy", options.policy.removeprefix(INSPECT_PREFIX), **arguments)
+            return [rig_issues(task, options, policy) for task in tasks]
+
+        try:
+            found = contained(look, deadline_s)
+        except Broken as error:
+            raise ConfigError(
+                f"policy '{options.policy}'",
+                expected=f"a policy that can be built with policy_args {text!r} and bound to this rig",
+                got=str(error),
+                fix="correct policy_args:='key=value ...', or install what the policy needs",
+            ) from error
+    else:
+        from assay_bridge.policy import AssayPolicy
+
         if arguments:
             raise ConfigError(
                 f"policy '{options.policy}'", expected="no arguments", got=repr(text), fix="leave policy_args out"
             )
-        return AssayPolicy()
-    from inspect_robots.registry import resolve
-
-    try:
-        return resolve("policy", options.policy[len(INSPECT_PREFIX) :], **arguments)
-    except (Exception, SystemExit) as error:
-        raise ConfigError(
-            f"policy '{options.policy}'",
-            expected=f"a policy that can be built with policy_args {text!r}",
-            got=f"{type(error).__name__}: {error}",
-            fix="correct policy_args:='key=value ...', or install what the policy needs",
-        ) from error
+        found = [rig_issues(task, options, AssayPolicy()) for task in tasks]
+    for task, issues in zip(tasks, found, strict=True):
+        if issues:
+            raise ConfigError(
+                f"task '{task.name}' with policy '{options.policy}'" if task else f"policy '{options.policy}'",
+                expected="spaces, cameras and scenes that the rig can serve",
+                got="; ".join(issues),
+                fix="choose another policy or task, or another number of cameras",
+            )
 
 
 def _check_people(options: EvalOptions) -> None:

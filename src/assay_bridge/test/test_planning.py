@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
+import signal
 import subprocess
+import sys
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -13,11 +17,13 @@ from inspect_robots.rollout import derive_seed
 from inspect_robots.scene import Scene
 from inspect_robots.task import Task
 
-from assay_bridge.planning import EvalOptions, make_plan, policy_names
+from assay_bridge import planning
+from assay_bridge.planning import EvalOptions, make_plan, policy_misfit
 from assay_bridge.running import waiting_words
 from assay_bridge.software import software_versions
 from assay_core.errors import ConfigError
 from assay_core.plan import load_plan
+from assay_core.policy_names import policy_names
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=timezone.utc)
 
@@ -168,11 +174,12 @@ def test_a_horizon_in_seconds_becomes_steps_at_the_rig_s_rate(monkeypatch: pytes
     assert plan_of("by-seconds", control_hz=10.0).entries[0].scene_seed is None
 
 
-def test_a_policy_is_checked_with_its_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[dict[str, Any]] = []
+def test_a_policy_is_checked_with_its_arguments(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    made = tmp_path / "made"
 
     def choosy(*, dim: int, name: str) -> Any:
-        made.append({"dim": dim, "name": name})
+        with made.open("a") as file:
+            file.write(f"{dim} {name}\n")
         policy = registry.resolve("policy", "assay")
         if dim != 14:
             raise ValueError(f"dim {dim} is not 14")
@@ -181,7 +188,7 @@ def test_a_policy_is_checked_with_its_arguments(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(registry._FACTORIES["policy"], "choosy", choosy)
     plan = plan_of("kitchenbench", policy="inspect:choosy", launch={"policy_args": "dim=14 name='a b'"})
     assert plan.launch == {"policy_args": "dim=14 name='a b'"}
-    assert made == [{"dim": 14, "name": "a b"}], "a policy may be large: it is built once, whatever the number of tasks"
+    assert made.read_text() == "14 a b\n", "a policy may be large: it is built once, whatever the number of tasks"
     with pytest.raises(ConfigError, match=r"policy 'inspect:choosy': expected a policy .*dim=3.* ValueError: dim 3"):
         plan_of("kitchenbench/stack", policy="inspect:choosy", launch={"policy_args": "dim=3 name=x"})
     with pytest.raises(ConfigError, match=r"TypeError.*dim.* fix: correct policy_args"):
@@ -213,3 +220,57 @@ def test_the_recorded_commit_is_not_that_of_the_working_directory(
     assert "git_commit" not in software_versions(), "a directory without the sources is no checkout of ours"
     (tmp_path / "src" / "assay_bridge").mkdir(parents=True)
     assert len(software_versions()["git_commit"]) == 40
+
+
+def _bound(action: Any) -> Any:
+    """Return the factory of a policy that does something when it is bound."""
+
+    def make() -> Any:
+        policy = registry.resolve("policy", "assay")
+        policy.bind = lambda _info: action()
+        return policy
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("action", "got"),
+    [
+        (lambda: sys.exit(0), "SystemExit: 0"),
+        (lambda: os._exit(0), "the end of its process with exit code 0"),
+        (lambda: os._exit(130), "the end of its process with exit code 130"),
+        (lambda: os.kill(os.getpid(), signal.SIGSEGV), "a crash: signal 11"),
+        (lambda: exec("raise BaseException('no')"), "BaseException: no"),
+        (lambda: exec("raise MemoryError"), "MemoryError"),
+    ],
+)
+@pytest.mark.parametrize("when", ["built", "bound"])
+def test_a_policy_that_ends_the_process_is_refused_and_the_command_lives(
+    monkeypatch: pytest.MonkeyPatch, action: Any, got: str, when: str
+) -> None:
+    monkeypatch.setitem(registry._FACTORIES["policy"], "rude", action if when == "built" else _bound(action))
+    with pytest.raises(ConfigError, match=rf"policy 'inspect:rude': expected a policy .*bound to this rig, got {got}"):
+        plan_of("kitchenbench/stack", policy="inspect:rude")
+
+
+def test_a_policy_that_hangs_is_refused_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(registry._FACTORIES["policy"], "stuck", lambda: ctypes.PyDLL(None).sleep(600))
+    monkeypatch.setattr(planning, "LIST_S", 0.3)
+    assert policy_misfit("inspect:stuck") == "no answer within 0.3 s: it hangs"
+
+
+def test_a_policy_changes_nothing_of_the_command(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def meddle() -> Any:
+        os.chdir("/")
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        print("banner")
+        return registry.resolve("policy", "assay")
+
+    monkeypatch.chdir(tmp_path)
+    handler = signal.getsignal(signal.SIGINT)
+    monkeypatch.setitem(registry._FACTORIES["policy"], "meddler", meddle)
+    assert plan_of("kitchenbench/stack", policy="inspect:meddler").policies == ("inspect:meddler",)
+    assert (Path.cwd(), signal.getsignal(signal.SIGINT)) == (tmp_path, handler)
+    assert capfd.readouterr().out == "", "whoever reads JSON from standard output must not get a policy's words"

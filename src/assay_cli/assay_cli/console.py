@@ -75,8 +75,15 @@ def guarded(main: Callable[[Sequence[str]], int], argv: Sequence[str]) -> int:
             sys.stdout.flush()
         except OSError:
             silence_output()
+    except _Shown:
+        return DONE
     except SystemExit as stop:
-        return stop.code if isinstance(stop.code, int) else (DONE if stop.code is None else USAGE)
+        # None of ours: code of a plug-in that must not choose what our exit code says.
+        complain(
+            f"error: a plug-in ended the command: expected it to return, got SystemExit: {str(stop.code)[:200]}. "
+            "fix: correct or uninstall it (traceback: " + _save_traceback() + ")"
+        )
+        return INCOMPLETE
     except KeyboardInterrupt:
         complain("interrupted")
         return INTERRUPTED
@@ -108,6 +115,10 @@ def _save_traceback() -> str:
     return path
 
 
+class _Shown(SystemExit):
+    """What was asked for, such as help, is on the terminal."""
+
+
 class Parser(argparse.ArgumentParser):
     """An argument parser whose errors read like all others.
 
@@ -136,6 +147,10 @@ class Parser(argparse.ArgumentParser):
                 f"{self.prog}", expected="no further argument", got=repr(strange), fix=f"see {self.prog} --help"
             )
         return parsed
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:  # noqa: ARG002 (the signature is argparse's)
+        """End the command after help was shown."""
+        raise _Shown(status)
 
     def error(self, message: str) -> NoReturn:
         """Raise instead of printing the whole usage."""

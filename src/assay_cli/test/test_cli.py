@@ -203,6 +203,20 @@ def test_a_defect_is_reported_without_a_traceback(
     path.unlink()
 
 
+@pytest.mark.parametrize("code", [0, 130, None, "words"])
+def test_a_plug_in_cannot_choose_the_exit_code(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: object
+) -> None:
+    def rude(_argv: list[str]) -> int:
+        sys.exit(code)
+
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("assay_cli.verbs.show.main", rude)
+    got, _, err = run(capsys, "show", "x")
+    assert got == 1, "0 would say that it is done, 130 that the user interrupted it"
+    assert err.startswith(f"error: a plug-in ended the command: expected it to return, got SystemExit: {code}. fix: ")
+
+
 def test_options_become_a_request() -> None:
     words = (
         "kitchenbench control_hz:=20 --policy random --epochs 2 --seed 9 --cameras 1 --camera-size 320x240 "

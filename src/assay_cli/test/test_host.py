@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from assay_bridge.derived import Derived
-from assay_bridge.planning import BACKENDS, OPERATORS, EvalOptions, make_plan, policy_names
+from assay_bridge.planning import BACKENDS, OPERATORS, EvalOptions, make_plan
 from assay_bridge.running import Job
 from assay_bridge.session_end import SessionEnd, Verdict
 from assay_bridge.session_runner import RunnerParams
@@ -23,6 +23,7 @@ from assay_bringup.launch.resolve import declared_arguments
 from assay_cli.eval_options import _OWN_OPTIONS
 from assay_cli.host import graph_arguments, log_directory, run_session
 from assay_core.errors import RigFault
+from assay_core.policy_names import BUILTIN_POLICIES
 from assay_policies import registry
 
 
@@ -40,7 +41,7 @@ def test_every_argument_that_a_plan_gives_exists() -> None:
 
 
 def test_policies_offered_are_those_of_the_policy_node() -> None:
-    assert set(policy_names()) == set(registry.policy_names())
+    assert set(registry._BUILTIN) == set(BUILTIN_POLICIES)
 
 
 def test_the_runner_node_takes_what_the_launch_file_gives() -> None:

@@ -6,6 +6,7 @@ that a policy can be tested with arrays alone.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -16,7 +17,7 @@ import numpy.typing as npt
 from assay_core.errors import PolicyError
 from assay_core.rig import ACTION_DIM
 
-__all__ = ["PRIVILEGED", "ChunkOut", "Inputs", "Oracle", "Policy", "Trial", "checked"]
+__all__ = ["MOST_STEPS", "PRIVILEGED", "ChunkOut", "Inputs", "Oracle", "Policy", "Trial", "checked"]
 
 PRIVILEGED = "world/privileged"
 """Stream that only an oracle may read."""
@@ -113,18 +114,32 @@ class Policy(Protocol):
         """
 
 
+MOST_STEPS = 10_000
+"""Longest chunk [actions]: more than a quarter of an hour at 10 Hz."""
+
+
 def checked(chunk: ChunkOut, label: str) -> npt.NDArray[np.float64]:
     """Return the actions of a chunk as float64, shape (n, 14).
 
     Raises:
-        PolicyError: The chunk is empty, of another shape, or not finite.
+        PolicyError: The chunk is empty, too long, of another shape, or not finite, or its rate is none.
     """
+    rate = chunk.control_hz
+    if rate is not None and not (isinstance(rate, (int, float)) and 0.0 < rate < math.inf):
+        raise PolicyError(
+            f"chunk of policy '{label}'",
+            expected="a rate above 0 Hz, or none",
+            got=repr(rate),
+            fix="correct the policy",
+        )
     try:
         actions = np.asarray(chunk.actions, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise _malformed(label, f"values that are not numbers: {error}") from error
     if actions.ndim != 2 or actions.shape[0] < 1 or actions.shape[1] != ACTION_DIM:
         raise _malformed(label, f"shape {actions.shape}")
+    if len(actions) > MOST_STEPS:
+        raise _malformed(label, f"{len(actions)} actions", most=True)
     bad = int(np.count_nonzero(~np.isfinite(actions)))
     if bad:
         row, column = np.argwhere(~np.isfinite(actions))[0]
@@ -132,10 +147,10 @@ def checked(chunk: ChunkOut, label: str) -> npt.NDArray[np.float64]:
     return actions
 
 
-def _malformed(label: str, got: str) -> PolicyError:
+def _malformed(label: str, got: str, *, most: bool = False) -> PolicyError:
     return PolicyError(
         f"chunk of policy '{label}'",
-        expected=f"finite values of shape (n, {ACTION_DIM}) with n >= 1",
+        expected=f"finite values of shape (n, {ACTION_DIM}) with n >= 1" + (f" and n <= {MOST_STEPS}" if most else ""),
         got=got,
         fix="correct the policy",
     )

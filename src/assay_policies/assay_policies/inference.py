@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from assay_core.contained import in_words
 from assay_core.errors import AssayError, ConfigError, DeadlineError, PolicyError
 from assay_core.rig import ACTION_DIM, ACTION_LABELS
 from assay_msgs.msg import PolicyChunk, ResultCode
@@ -294,7 +295,7 @@ def _sorted(error: BaseException) -> tuple[int, str]:
         return ResultCode.POLICY_FAILED, str(error)
     if isinstance(error, AssayError):
         return ResultCode.POLICY_UNREACHABLE, str(error)
-    return ResultCode.POLICY_FAILED, f"{type(error).__name__}: {error}"
+    return ResultCode.POLICY_FAILED, in_words(error)
 
 
 def _trial(request: Any) -> Trial:

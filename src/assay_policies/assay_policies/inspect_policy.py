@@ -6,9 +6,15 @@ raise is sorted by consequence: a server that does not answer is a fault of the 
 
 from __future__ import annotations
 
+import contextlib
+import itertools
+import os
 import random
+import signal
 import sys
+import threading
 from collections.abc import Mapping
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -19,14 +25,18 @@ from inspect_robots.registry import resolve
 from inspect_robots.scene import Scene, Target
 from inspect_robots.types import Observation
 
+from assay_core.contained import in_words
 from assay_core.errors import AssayError, ConfigError, PolicyError, RigFault
 from assay_core.rig import ACTION_DIM, ARMS, Camera
 from assay_core.rig_spaces import STATE_KEY, embodiment_info
-from assay_policies.api import ChunkOut, Inputs, Trial
+from assay_policies.api import MOST_STEPS, ChunkOut, Inputs, Trial
 
 __all__ = ["InspectPolicy", "seed_everything"]
 
 _UNREACHABLE = (ConnectionError, TimeoutError)
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Signals that end the node: a policy that catches them would outlive its graph."""
 
 
 class InspectPolicy:
@@ -56,24 +66,17 @@ class InspectPolicy:
     ) -> None:
         self.label = name
         self._rig = embodiment_info(cameras, control_hz, mode=mode)
-        try:
+        with _Sorted(name, None, building=True):
             self._policy = resolve("policy", name, **args)
             bind = getattr(self._policy, "bind", None)
             if callable(bind):
                 bind(self._rig)
             needed = self._policy.info.observation_space
-        except Exception as error:
-            raise ConfigError(
-                f"policy 'inspect:{name}'",
-                expected="a policy that can be built for this rig",
-                got=f"{type(error).__name__}: {error}",
-                fix="correct policy_args, or install what the policy needs",
-            ) from error
-        # A policy that declares nothing takes what there is.
-        everything = not needed.camera_names and not needed.state_keys
-        wanted = {c.key for c in cameras} if everything else set(needed.camera_names)
-        self._cameras = tuple(camera for camera in cameras if camera.key in wanted)
-        joints = [f"{arm}/joint_states" for arm in ARMS] if everything or needed.state_keys else []
+            # A policy that declares nothing takes what there is.
+            everything = not needed.camera_names and not needed.state_keys
+            wanted = {c.key for c in cameras} if everything else set(needed.camera_names)
+            self._cameras = tuple(camera for camera in cameras if camera.key in wanted)
+            joints = [f"{arm}/joint_states" for arm in ARMS] if everything or needed.state_keys else []
         self.streams = tuple(joints + [camera.topic for camera in self._cameras])
 
     def reset(self, trial: Trial) -> None:
@@ -84,7 +87,8 @@ class InspectPolicy:
             PolicyError: It failed.
             RigFault: Its server does not answer.
         """
-        report = check_compatibility(self._policy, cast(Embodiment, SimpleNamespace(info=self._rig)))
+        with _Sorted(self.label, self._policy):
+            report = check_compatibility(self._policy, cast(Embodiment, SimpleNamespace(info=self._rig)))
         if report.errors:
             told = "; ".join(f"{issue.message} [{issue.code}]" for issue in report.errors)
             raise ConfigError(
@@ -120,7 +124,8 @@ class InspectPolicy:
         )
         with _Sorted(self.label, self._policy):
             chunk = self._policy.act(observation)
-            rows = [np.asarray(action.data, dtype=np.float64).reshape(-1) for action in chunk.actions]
+            actions = itertools.islice(chunk.actions, MOST_STEPS + 1)  # one too many is enough to refuse it
+            rows = [np.asarray(action.data, dtype=np.float64).reshape(-1) for action in actions]
             widths = sorted({row.size for row in rows})
             if len(widths) > 1:
                 raise PolicyError(
@@ -133,17 +138,41 @@ class InspectPolicy:
 
 
 class _Sorted:
-    """Turns what a policy raises into the workspace's errors."""
+    """Turns what a policy raises into the workspace's errors, and undoes what it did to the process.
 
-    def __init__(self, label: str, policy: Any) -> None:
-        self._label, self._policy = label, policy
+    Args:
+        label: The policy's name.
+        policy: The policy; None while it is being built.
+        building: Whether nothing has moved yet, so that whatever it raises is a matter of configuration.
+    """
 
-    def __enter__(self) -> None: ...
+    def __init__(self, label: str, policy: Any, *, building: bool = False) -> None:
+        self._label, self._policy, self._building = label, policy, building
+        self._directory = ""
+        self._handlers: dict[int, Any] = {}
+
+    def __enter__(self) -> None:
+        with contextlib.suppress(OSError):
+            self._directory = str(Path.cwd())
+        if threading.current_thread() is threading.main_thread():
+            self._handlers = {signum: signal.getsignal(signum) for signum in _SIGNALS}
 
     def __exit__(self, _kind: Any, error: BaseException | None, _trace: Any) -> None:
-        if error is None or isinstance(error, AssayError) or not isinstance(error, Exception):
+        with contextlib.suppress(OSError):
+            os.chdir(self._directory)
+        for signum, handler in self._handlers.items():
+            if signal.getsignal(signum) is not handler:
+                signal.signal(signum, handler)
+        if error is None or isinstance(error, ConfigError if self._building else AssayError):
             return
-        told = f"policy 'inspect:{self._label}': {type(error).__name__}: {error}"
+        if self._building:
+            raise ConfigError(
+                f"policy 'inspect:{self._label}'",
+                expected="a policy that can be built for this rig",
+                got=in_words(error),
+                fix="correct policy_args, or install what the policy needs",
+            ) from error
+        told = f"policy 'inspect:{self._label}': {in_words(error)}"
         if any(isinstance(link, _UNREACHABLE) for link in _chain(error)):
             server = getattr(self._policy, "server_url", None)
             remedy = getattr(self._policy, "remedy", None)

@@ -20,11 +20,12 @@ from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 
 from assay_core.errors import ConfigError
+from assay_core.policy_names import check_policy_name
 from assay_msgs.msg import PolicyChunk
 from assay_msgs.srv import InferPolicy, ResetPolicy
 from assay_policies.inference import PolicyServer
 from assay_policies.parameters import PolicyParams
-from assay_policies.registry import check_name, make_policy
+from assay_policies.registry import make_policy
 from assay_policies.streams import StreamStore, message_type
 from assay_policies.worker import Worker
 from assay_ros import node_main, qos
@@ -55,7 +56,7 @@ class PolicyNode(LifecycleNode):
         self._watch: Any = None
         try:
             self._params = declare(self, PolicyParams)
-            check_name(self._params.policy)
+            check_policy_name(self._params.policy)
         except ConfigError:
             self.destroy_node()
             raise

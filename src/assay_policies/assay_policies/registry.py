@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from assay_core.errors import ConfigError, unknown_name
+from assay_core.errors import ConfigError
 from assay_core.policy_args import parse_policy_args
+from assay_core.policy_names import INSPECT_PREFIX, check_policy_name
 from assay_core.rig import Camera
 from assay_policies.api import Policy
 from assay_policies.builtin import NoopPolicy, RandomPolicy, ScriptedPolicy
 
-__all__ = ["INSPECT_PREFIX", "PolicySettings", "check_name", "check_settings", "make_policy", "policy_names"]
-
-INSPECT_PREFIX = "inspect:"
+__all__ = ["PolicySettings", "check_settings", "make_policy"]
 
 _BUILTIN: dict[str, Callable[[int], Policy]] = {
     "scripted": ScriptedPolicy,
@@ -42,44 +41,13 @@ class PolicySettings:
     """Name that operators may see; empty takes the policy's own."""
 
 
-def policy_names() -> tuple[str, ...]:
-    """Return every policy that can be named: the built-in ones, then those registered with Inspect Robots.
-
-    Policy `assay` of Inspect Robots is left out: it is the one that asks this node.
-    """
-    from inspect_robots.registry import registered
-
-    others = sorted(name for name in registered("policy") if name != "assay")
-    return (*_BUILTIN, *(INSPECT_PREFIX + name for name in others))
-
-
-def check_name(name: str) -> None:
-    """Check a policy's name without loading any policy.
-
-    Raises:
-        ConfigError: There is no such policy; names near matches.
-    """
-    if name in _BUILTIN:
-        return
-    if name == INSPECT_PREFIX + "assay":
-        raise ConfigError(
-            f"policy '{name}'",
-            expected="a policy that decides by itself",
-            got="the one that asks this node",
-            fix="choose " + " or ".join(_BUILTIN),
-        )
-    known = policy_names()
-    if name not in known:
-        raise unknown_name("policy", name, known)
-
-
 def check_settings(settings: PolicySettings) -> None:
     """Check name and arguments of a policy without building it.
 
     Raises:
         ConfigError: There is no such policy, or its arguments cannot be read.
     """
-    check_name(settings.name)
+    check_policy_name(settings.name)
     arguments = parse_policy_args(settings.args)
     if arguments and settings.name in _BUILTIN:
         raise ConfigError(

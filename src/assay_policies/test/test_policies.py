@@ -13,11 +13,12 @@ from inspect_robots.types import Action, ActionChunk
 
 from assay_core.errors import ConfigError, PolicyError, RigFault
 from assay_core.policy_args import parse_policy_args
+from assay_core.policy_names import check_policy_name, policy_names
 from assay_core.rig import action_high, action_low, cameras
 from assay_policies.api import ChunkOut, Inputs, Oracle, Trial, checked
 from assay_policies.builtin import NoopPolicy, RandomPolicy, ScriptedPolicy, straight_line
 from assay_policies.inspect_policy import InspectPolicy
-from assay_policies.registry import PolicySettings, check_name, make_policy, policy_names
+from assay_policies.registry import PolicySettings, make_policy
 
 
 def trial(seed=7, **change):
@@ -146,11 +147,11 @@ def test_a_malformed_chunk_is_described(actions, got):
 
 def test_unknown_names_get_near_matches():
     with pytest.raises(ConfigError, match=r"unknown policy 'scriptd'.*did you mean scripted"):
-        check_name("scriptd")
+        check_policy_name("scriptd")
     with pytest.raises(ConfigError, match=r"unknown policy 'inspect:rndom'.*inspect:random"):
-        check_name("inspect:rndom")
+        check_policy_name("inspect:rndom")
     with pytest.raises(ConfigError, match="the one that asks this node"):
-        check_name("inspect:assay")
+        check_policy_name("inspect:assay")
     assert policy_names()[:3] == ("scripted", "random", "noop")
 
 

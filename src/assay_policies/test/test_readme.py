@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from assay_core.policy_names import policy_names
 from assay_policies.parameters import PolicyParams
-from assay_policies.registry import policy_names
 from assay_ros.params import markdown_table
 
 PACKAGE = Path(__file__).resolve().parents[1]

@@ -53,8 +53,10 @@ def _tasks(_directory: str | None) -> tuple[Any, Callable[[Any], RenderableType]
 
 
 def _policies(_directory: str | None) -> tuple[Any, Callable[[Any], RenderableType]]:
-    from assay_bridge.planning import policy_names
+    from assay_benchmarks.catalog import register_ours
+    from assay_core.policy_names import policy_names
 
+    register_ours()
     return list(policy_names()), _policies_view
 
 
