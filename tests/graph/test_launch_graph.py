@@ -121,6 +121,40 @@ def test_a_killed_node_is_named_and_a_graph_that_was_all_killed_leaves_no_shared
         assert names & set(shm.leftovers()) == set()
 
 
+READINGS = {
+    "world": {"steps", "stamps_refused", "faults_injected"},
+    "policy": {"inferences", "errors"},
+    "benchmark": {"commits", "commits_failed", "messages_refused"},
+    "operator": {"messages_sent", "messages_resent", "answers", "refused", "given_up", "waiting"},
+    "lifecycle_manager": {"nodes", "active", "lost"},
+}
+
+
+def test_every_node_says_how_it_is_doing_and_the_policy_what_it_serves(tmp_path: Path) -> None:
+    with ros_graph() as (context, executor, number), running(tmp_path, number, cameras="1", policy="noop"):
+        listener = Node("listener", context=context, start_parameter_services=False)
+        executor.add_node(listener)
+        heard: dict[str, DiagnosticStatus] = {}
+        serving: list[DiagnosticStatus] = []
+
+        def hear(message: DiagnosticArray) -> None:
+            heard.update({status.name: status for status in message.status})
+
+        listener.create_subscription(DiagnosticArray, "diagnostics", hear, qos.EVENT)
+        listener.create_subscription(DiagnosticStatus, "policy/serving", serving.append, qos.LATCHED)
+        spin_until(executor, lambda: set(heard) == NODES and bool(serving), what="diagnostics of every node")
+        assert {name: {value.key for value in status.values} for name, status in heard.items()} == READINGS
+        assert {status.message for status in heard.values()} == {"active"}
+        assert {value.key: value.value for value in serving[0].values} == {
+            "policy": "noop",
+            "cameras": "1",
+            "camera_width": "640",
+            "camera_height": "360",
+            "control_hz": "10.0",
+            "mode": "lockstep",
+        }
+
+
 def test_two_graphs_side_by_side_do_not_meet(tmp_path: Path) -> None:
     with ExitStack() as stack:
         numbers = []

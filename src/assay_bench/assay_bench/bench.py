@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol, TypeVar
 
+from assay_bench.health import Health
 from assay_bench.intake import Intake
 from assay_bench.realizer import Realizer
 from assay_bench.refusal import Refusal
@@ -71,6 +72,8 @@ class Bench:
     ) -> None:
         self.ports, self.params, self.clock, self.monotonic, self.probe = ports, params, clock, monotonic, probe
         self.realizer = realizer or Realizer()
+        self.health = Health()
+        """The node's, which outlives a deactivation."""
         self.session: Session | None = None
         self.closed: tuple[str, bool, CloseSession.Response] | None = None
         """The session closed last: id, whether it was sealed, and the answer."""
@@ -161,18 +164,22 @@ class Bench:
         Raises:
             Refusal: JOURNAL_FAILED, or INVALID_ARGUMENT for text that is not Unicode: nothing was appended.
         """
+        begun = self.monotonic()
         try:
             stored: list[JournalEvent] = yield session.writer.append_all(entries)
         except JournalLost as error:
+            self.health.failed += 1
             self._journal_lost(session, str(error))
             raise Refusal(ResultCode.JOURNAL_FAILED, str(error)) from error
         except DataError as error:
+            self.health.failed += 1
             raise Refusal(ResultCode.JOURNAL_FAILED, str(error)) from error
         except ValueError as error:
             fix = "send finite numbers and Unicode text"
             raise Refusal(
                 ResultCode.INVALID_ARGUMENT, "content", expected="what JSON can hold", got=str(error), fix=fix
             ) from error
+        self.health.commits.add(self.monotonic() - begun)
         for event in stored:
             session.fold.apply(event)
         return stored

@@ -3,7 +3,7 @@
 Services: benchmark/open_session, benchmark/start_trial, benchmark/advance_trial, benchmark/finish_trial and
 benchmark/close_session (assay_msgs/OpenSession, StartTrial, AdvanceTrial, FinishTrial, CloseSession).
 Publishes: benchmark/realization (Realization, LATCHED, once a trial), benchmark/trial (TrialState, LATCHED, on every
-change), benchmark/receipt (Receipt, EVENT, one for each operator message).
+change), benchmark/receipt (Receipt, EVENT, one for each operator message), diagnostics (EVENT, every 5 s).
 Subscribes: benchmark/ready, benchmark/verdict, benchmark/skip, benchmark/abort (Ready, Verdict, Skip, Abort; EVENT),
 session/heartbeat (Heartbeat, EVENT, a few times a second).
 Client: world/reset (ResetWorld), with parameter ``world``.
@@ -23,11 +23,11 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 
 from assay_bench.bench import Bench
 from assay_bench.crash import crash_probe
+from assay_bench.health import Health
 from assay_bench.operator_desk import OperatorDesk
 from assay_bench.pipeline import Operation, Pipeline
 from assay_bench.refusal import Refusal
@@ -37,7 +37,7 @@ from assay_bench.watch import Watch
 from assay_bench.world_client import WorldClient
 from assay_msgs.msg import Abort, Heartbeat, Ready, Realization, Receipt, ResultCode, Skip, TrialState, Verdict
 from assay_msgs.srv import AdvanceTrial, CloseSession, FinishTrial, OpenSession, StartTrial
-from assay_ros import node_main, params, qos
+from assay_ros import node_main, params, qos, quiet
 from assay_ros.deferred import DeferredService, Reply
 
 __all__ = ["BenchmarkNode", "main"]
@@ -61,6 +61,7 @@ class BenchmarkNode(LifecycleNode):
         self._timer: Any = None
         self._paused = False
         self._soon: deque[Callable[[], None]] = deque()
+        self._health = Health()
 
     # -- lifecycle ----------------------------------------------------------------------------------------------------
 
@@ -72,7 +73,7 @@ class BenchmarkNode(LifecycleNode):
             self.get_logger().error(str(error))
             return TransitionCallbackReturn.FAILURE
         self._guard = self.create_guard_condition(self._run_soon)
-        self._entities = [lambda: self.destroy_guard_condition(self._guard)]
+        self._entities = [self._health.open(self), lambda: self.destroy_guard_condition(self._guard)]
         self._trial = self._publisher(TrialState, "benchmark/trial", qos.LATCHED)
         self._realization = self._publisher(Realization, "benchmark/realization", qos.LATCHED)
         self._receipt = self._publisher(Receipt, "benchmark/receipt", qos.EVENT)
@@ -91,6 +92,8 @@ class BenchmarkNode(LifecycleNode):
         self._soon.clear()
         self._pipeline = Pipeline(self._call_soon)
         self.bench = Bench(self, self.params, probe=self._probe)
+        self.bench.health = self._health
+        self._health.state("active")
         self._runner, self._operators = RunnerDesk(self.bench), OperatorDesk(self.bench)
         self._watch = Watch(self.bench, self._runner)
         self.bench.take_up = lambda held: self._submit(self._operators.take_up(held))
@@ -120,6 +123,7 @@ class BenchmarkNode(LifecycleNode):
 
     def _rest(self) -> None:
         self._active = False
+        self._health.state("inactive")
         if self._timer is not None:
             self.destroy_timer(self._timer)
             self._timer = None
@@ -154,6 +158,7 @@ class BenchmarkNode(LifecycleNode):
         """Publish on benchmark/receipt."""
         self._receipt.publish(message)
         if not message.accepted:
+            self._health.refused += 1
             self.get_logger().warning(f"message {message.uuid} refused: {message.message}")
 
     def reset_world(self, message: Realization) -> None:
@@ -225,15 +230,12 @@ class BenchmarkNode(LifecycleNode):
             self._soon.popleft()()
 
     def _publisher(self, kind: Any, topic: str, profile: Any) -> Any:
-        # Event handlers would be entities that the executor waits on at every wake-up.
-        quiet = PublisherEventCallbacks(use_default_callbacks=False)
-        publisher = self.create_publisher(kind, topic, profile, event_callbacks=quiet)
+        publisher = self.create_publisher(kind, topic, profile, event_callbacks=quiet.PUBLISHER)
         self._entities.append(lambda: self.destroy_publisher(publisher))
         return publisher
 
     def _subscribe(self, kind: Any, topic: str, callback: Callable[[Any], None]) -> None:
-        quiet = SubscriptionEventCallbacks(use_default_callbacks=False)
-        subscription = self.create_subscription(kind, topic, callback, qos.EVENT, event_callbacks=quiet)
+        subscription = self.create_subscription(kind, topic, callback, qos.EVENT, event_callbacks=quiet.SUBSCRIPTION)
         self._entities.append(lambda: self.destroy_subscription(subscription))
 
 

@@ -5,6 +5,7 @@ The YAML launch front end has no lifecycle actions, so this node does it, the sa
 Publishes:
     bringup/state (diagnostic_msgs/DiagnosticArray, LATCHED, on change): first ``graph``, OK when every node is active,
         then one status for each node.
+    diagnostics (diagnostic_msgs/DiagnosticArray, EVENT, every 5 s): how many nodes are as they should be.
 
 Subscribes:
     <node>/transition_event (lifecycle_msgs/TransitionEvent, EVENT): what others do to the nodes.
@@ -32,6 +33,7 @@ from rclpy.node import Node
 
 from assay_bringup.bringup_plan import ASK, CONFIGURE, Limits, ManagedNode, stages_of
 from assay_bringup.ready import STATE_FILE_VARIABLE, Bringup, write_state
+from assay_ros.diagnostics import Diagnostics, Readings
 from assay_ros.node_main import run
 from assay_ros.params import declare, param
 from assay_ros.qos import EVENT, LATCHED, LOG
@@ -92,6 +94,21 @@ class LifecycleManager(Node):
         self._rosout = self.create_subscription(Log, "/rosout", self._on_log, LOG)
         self._handles = {node.name: self._open(node) for node in self.plan.nodes}
         self._timer = self.create_timer(BRINGUP_PERIOD_S, self._bring_up)
+        self._diagnostics = Diagnostics(self, self._readings, self._problem)
+        self._diagnostics.state("active")
+
+    def destroy_node(self) -> None:
+        """Take everything off the graph."""
+        self._diagnostics.close()
+        super().destroy_node()
+
+    def _readings(self) -> Readings:
+        states = [node.state for node in self.plan.nodes]
+        return {"nodes": len(states), "active": states.count("active"), "lost": states.count("lost")}
+
+    def _problem(self) -> str:
+        shown = self._shown
+        return "" if shown is None or shown.ready else shown.message
 
     def _open(self, node: ManagedNode) -> _Handles:
         name = node.name

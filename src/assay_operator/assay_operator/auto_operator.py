@@ -1,6 +1,7 @@
 """Automatic operator (plain node, default name ``operator``): arranges and judges for simulation and CI.
 
-Publishes: benchmark/ready (Ready, EVENT) in ARRANGE, benchmark/verdict (Verdict, EVENT) in JUDGE.
+Publishes: benchmark/ready (Ready, EVENT) in ARRANGE, benchmark/verdict (Verdict, EVENT) in JUDGE, diagnostics
+(diagnostic_msgs/DiagnosticArray, EVENT, every 5 s).
 Subscribes: benchmark/trial (TrialState, LATCHED), benchmark/realization (Realization, LATCHED), benchmark/receipt
 (Receipt, EVENT), world/task_state (TaskState, SENSOR; read only when a verdict is due).
 Client: world/reset (ResetWorld), only to hear the state again after a restart in the middle of JUDGE.
@@ -26,6 +27,7 @@ from assay_msgs.srv import ResetWorld
 from assay_operator.checker import Checker, Judgement, WorldState
 from assay_operator.outbox import Outbox, stable_uuid
 from assay_ros import node_main, params, qos
+from assay_ros.diagnostics import Diagnostics, Readings
 from assay_ros.names import OUTCOME_NUMBERS
 from assay_ros.params import param
 
@@ -86,6 +88,21 @@ class AutoOperator(Node):
         self._subscribe(TrialState, "benchmark/trial", self._on_trial, qos.LATCHED)
         self._timer = self.create_timer(TICK_S, self._on_timer)
         self._timer.cancel()
+        self._diagnostics = Diagnostics(self, self._readings, self._problem)
+        self._diagnostics.state("active")
+
+    def destroy_node(self) -> None:
+        """Take everything off the graph."""
+        self._diagnostics.close()
+        super().destroy_node()
+
+    def _readings(self) -> Readings:
+        box = self._outbox
+        return {"messages_sent": box.sent, "messages_resent": box.resent, "answers": box.answers,
+                "refused": box.refused, "given_up": box.given_up, "waiting": len(box)}  # fmt: skip
+
+    def _problem(self) -> str:
+        return f"{self._outbox.given_up} messages without a receipt" if self._outbox.given_up else ""
 
     def _publisher(self, kind: Any, topic: str) -> Any:
         quiet = PublisherEventCallbacks(use_default_callbacks=False)

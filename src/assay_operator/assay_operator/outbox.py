@@ -49,6 +49,8 @@ class Outbox:
     def __init__(self, resend_s: float, give_up_s: float, warn: Callable[[str], None]) -> None:
         self._resend_s, self._give_up_s, self._warn = resend_s, give_up_s, warn
         self._letters: dict[str, _Letter] = {}
+        self.sent = self.resent = self.answers = self.refused = self.given_up = 0
+        """Messages since the start: sent first, sent again, accepted or refused for good, refused, given up."""
 
     def __len__(self) -> int:
         return len(self._letters)
@@ -60,6 +62,7 @@ class Outbox:
         """Send a message, and again until it is answered; one that is under way already is left alone."""
         if message.uuid not in self._letters:
             self._letters[message.uuid] = _Letter(message, publish, now_s, now_s)
+            self.sent += 1
             publish(message)
 
     def answered(self, receipt: Receipt) -> None:
@@ -71,7 +74,9 @@ class Outbox:
             letter.why = receipt.message
             return
         del self._letters[receipt.uuid]
+        self.answers += 1
         if not receipt.accepted:
+            self.refused += 1
             self._warn(f"trial {receipt.trial_id}: refused: {receipt.message}")
 
     def keep_only(self, trial_id: str) -> None:
@@ -84,6 +89,7 @@ class Outbox:
         for key, letter in list(self._letters.items()):
             if now_s - letter.first_s > self._give_up_s:
                 del self._letters[key]
+                self.given_up += 1
                 name = type(letter.message).__name__.lower()
                 trial = letter.message.trial_id
                 self._warn(
@@ -92,4 +98,5 @@ class Outbox:
                 )
             elif now_s - letter.last_s > self._resend_s:
                 letter.last_s = now_s
+                self.resent += 1
                 letter.publish(letter.message)

@@ -36,6 +36,7 @@ def test_resent_until_the_receipt() -> None:
     assert len(box) == 0
     assert len(sent) == 3
     assert warnings == []
+    assert (box.sent, box.resent, box.answers, box.refused, box.given_up) == (1, 2, 1, 0, 0)
 
 
 def test_a_refusal_ends_it_with_a_warning_unless_time_may_cure_it() -> None:

@@ -26,6 +26,7 @@ from assay_policies.streams import StreamStore
 from assay_policies.worker import Worker
 from assay_ros.convert import to_ns
 from assay_ros.deferred import Reply
+from assay_ros.diagnostics import Latencies, Readings
 from assay_ros.names import serves_policy
 
 __all__ = ["PolicyServer"]
@@ -98,6 +99,10 @@ class PolicyServer:
         self._session_id = ""
         self._chunks = 0
         self.active = False
+        self.latencies = Latencies()
+        """Of every inference that came to an end."""
+        self.errors = 0
+        """Requests that were refused, failed or given up."""
 
     # -- policy/reset ------------------------------------------------------------------------------------------------
 
@@ -120,6 +125,7 @@ class PolicyServer:
                 answer.code, answer.message = ResultCode.OK, serves_policy(self._name)
                 reply(answer)
             else:
+                self.errors += 1
                 _refuse(answer, *_sorted(error), reply)
 
         self._run(f"reset for trial {trial.trial_id}", lambda: self._policy.reset(trial), done)
@@ -134,6 +140,7 @@ class PolicyServer:
             self._must_be_active("policy/infer")
             self._must_be_current(request, stamps)
         except _Refused as refused:
+            self.errors += 1
             _refuse(answer, refused.code, str(refused), reply)
             return
         limit_s = self._infer_deadline_s
@@ -175,6 +182,10 @@ class PolicyServer:
             return None
         return pending.answer_deadline if pending.running else pending.stream_deadline
 
+    def readings(self) -> Readings:
+        """Return how it is doing, for ``diagnostics``."""
+        return {"inferences": self.latencies.count, "errors": self.errors, **self.latencies.readings("inference")}
+
     def stop(self, why: str) -> None:
         """Answer the inference in progress, if any, before the node leaves its active state."""
         self.active, self._trial_id = False, ""
@@ -192,12 +203,15 @@ class PolicyServer:
                 return  # answered at its deadline; the late result is nobody's
             self._pending = None
             answer = InferPolicy.Response()
+            latency_s = self._clock() - started
+            self.latencies.add(latency_s)
             if error is None:
                 answer.code = ResultCode.OK
-                answer.chunk = self._chunk(request, result, self._clock() - started)
+                answer.chunk = self._chunk(request, result, latency_s)
                 pending.reply(answer)
                 self._publish(answer.chunk)
             else:
+                self.errors += 1
                 _refuse(answer, *_sorted(error), pending.reply)
 
         def job() -> Any:
@@ -269,6 +283,7 @@ class PolicyServer:
 
     def _give_up(self, pending: _Pending, code: int, message: str) -> None:
         self._pending = None
+        self.errors += 1
         _refuse(InferPolicy.Response(), code, message, pending.reply)
 
 

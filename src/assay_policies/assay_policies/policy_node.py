@@ -1,7 +1,9 @@
 """Lifecycle node `policy`: serves one policy to the bridge.
 
 Services: ``policy/reset`` (assay_msgs/ResetPolicy), ``policy/infer`` (assay_msgs/InferPolicy).
-Publishes: ``policy/chunk`` (assay_msgs/PolicyChunk, EVENT), one per inference.
+Publishes: ``policy/chunk`` (assay_msgs/PolicyChunk, EVENT), one per inference; ``policy/serving``
+(diagnostic_msgs/DiagnosticStatus, LATCHED), which policy for which rig, once configured; ``diagnostics``
+(diagnostic_msgs/DiagnosticArray, EVENT), every 5 s.
 Subscribes, while active, to what the policy reads (SENSOR): ``<arm>/joint_states``, ``cameras/<name>/image_raw``,
 ``world/privileged``.
 
@@ -16,7 +18,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from rclpy.event_handler import SubscriptionEventCallbacks
+from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 
 from assay_core.errors import ConfigError
@@ -26,10 +28,13 @@ from assay_msgs.srv import InferPolicy, ResetPolicy
 from assay_policies.inference import PolicyServer
 from assay_policies.parameters import PolicyParams
 from assay_policies.registry import make_policy
+from assay_policies.serving import serving_status
 from assay_policies.streams import StreamStore, message_type
 from assay_policies.worker import Worker
-from assay_ros import node_main, qos
+from assay_ros import node_main, qos, quiet
 from assay_ros.deferred import DeferredService
+from assay_ros.diagnostics import Diagnostics
+from assay_ros.names import SERVING_TOPIC
 from assay_ros.params import declare
 
 __all__ = ["PolicyNode", "main"]
@@ -54,6 +59,7 @@ class PolicyNode(LifecycleNode):
         """What `on_cleanup` destroys."""
         self._subscriptions_made: list[Any] = []
         self._watch: Any = None
+        self._diagnostics: Diagnostics | None = None
         try:
             self._params = declare(self, PolicyParams)
             check_policy_name(self._params.policy)
@@ -84,6 +90,9 @@ class PolicyNode(LifecycleNode):
             now=lambda: self.get_clock().now().to_msg(),
             describe=self._known_publishers,
         )
+        serving = self.create_publisher(DiagnosticStatus, SERVING_TOPIC, qos.LATCHED, event_callbacks=quiet.PUBLISHER)
+        serving.publish(serving_status(self._params))
+        self._diagnostics = Diagnostics(self, self._server.readings)
         reset = DeferredService(self, ResetPolicy, RESET_SERVICE, self._server.reset)
         infer = DeferredService(self, InferPolicy, INFER_SERVICE, self._on_infer)
         self._watch = self.create_timer(WATCH_S, self._on_watch)
@@ -94,6 +103,8 @@ class PolicyNode(LifecycleNode):
             self._worker.close,
             lambda: self.destroy_guard_condition(done),
             lambda: self.destroy_publisher(chunks),
+            lambda: self.destroy_publisher(serving),
+            self._diagnostics.close,
             functools.partial(self.destroy_timer, self._watch),
         ]
         self.get_logger().info(f"policy '{self._params.policy}' reads {', '.join(self._streams) or 'nothing'}")
@@ -102,14 +113,14 @@ class PolicyNode(LifecycleNode):
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Subscribe to what the policy reads."""
         assert self._server is not None
-        quiet = SubscriptionEventCallbacks(use_default_callbacks=False)
         self._subscriptions_made = [
             self.create_subscription(
-                message_type(name), name, self._keeper(name), qos.SENSOR, raw=True, event_callbacks=quiet
+                message_type(name), name, self._keeper(name), qos.SENSOR, raw=True, event_callbacks=quiet.SUBSCRIPTION
             )
             for name in self._streams
         ]
         self._server.active = True
+        self._tell("active")
         return super().on_activate(state)
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -174,7 +185,12 @@ class PolicyNode(LifecycleNode):
         names = sorted({info.node_name for info in infos})
         return f"published by {', '.join(names)}" if names else "no publisher"
 
+    def _tell(self, state: str) -> None:
+        if self._diagnostics is not None:
+            self._diagnostics.state(state)
+
     def _stop_serving(self, why: str) -> None:
+        self._tell("inactive")
         if self._server is not None:
             self._server.stop(why)
         for subscription in self._subscriptions_made:
@@ -185,7 +201,7 @@ class PolicyNode(LifecycleNode):
         for destroy in self._owned:
             destroy()
         self._owned = []
-        self._server = self._store = self._worker = self._watch = None
+        self._server = self._store = self._worker = self._watch = self._diagnostics = None
         self._streams = ()
 
 

@@ -19,6 +19,7 @@ __all__ = [
     "INVALID_REASON_NUMBERS",
     "OUTCOMES",
     "OUTCOME_NUMBERS",
+    "SERVING_TOPIC",
     "SKIP_REASONS",
     "code_name",
     "policy_served",
@@ -65,6 +66,9 @@ _CODES = _constants(ResultCode)
 _STATES = _constants(TrialState)
 
 _SERVES = "serves "
+
+SERVING_TOPIC = "policy/serving"
+"""Where the policy node says what it serves before anybody asks it for anything."""
 
 
 def code_name(code: int) -> str:

@@ -36,6 +36,8 @@ class FaultInjector:
         self._late: list[deque[tuple[int, Any]]] = [deque() for _ in ARMS]
         self._timers: list[Any] = []
         self._told: set[tuple[int, str, str]] = set()
+        self.injected = 0
+        """Publications and answers that a fault changed, since the start."""
 
     def begin(self) -> None:
         """Start a trial: nothing of the one before is published any more."""
@@ -116,6 +118,7 @@ class FaultInjector:
 
     def _fires(self, kind: str, target: str, trial_id: str, step: int, *, repeat: bool) -> Fault | None:
         fault = self._schedule.firing(kind, target, trial_id, step, repeat=repeat)
+        self.injected += fault is not None
         if fault is not None and (fault.index, target, trial_id) not in self._told:
             self._told.add((fault.index, target, trial_id))
             at = f" of {target}" if target else ""

@@ -20,6 +20,7 @@ from assay_core.realization import TrialRealization
 from assay_core.rig import ARM_DIM, ARMS, cameras
 from assay_msgs.msg import ResultCode
 from assay_ros.convert import realization_from_msg
+from assay_ros.diagnostics import Readings
 from assay_sim.arm_reports import ArmReport, ArmTracer, limits_of
 from assay_sim.commands import Command, read_command
 from assay_sim.fault_injector import FaultInjector
@@ -67,6 +68,8 @@ class MockCore:
         self.tracers = [ArmTracer(node, k) for k in range(len(ARMS))] if params.publish_trace else []
         self.dynamics = MockDynamics()
         self.active = False
+        self.steps = 0
+        """Control steps since the start, over all trials."""
         self._trial = ("", "", "")
         self._first_stamp_ns = 0
         self._commands: list[Command | None] = [None] * len(ARMS)
@@ -105,8 +108,17 @@ class MockCore:
     def set_faults(self, schedule: FaultSchedule) -> None:
         """Replace the faults, from the next publication on."""
         self._faults.close()
-        self._schedule = schedule
+        self._schedule, injected = schedule, self._faults.injected
         self._faults = FaultInjector(self._node, self.streams, schedule)
+        self._faults.injected = injected
+
+    def readings(self) -> Readings:
+        """Return how the world is doing, for ``diagnostics``."""
+        return {
+            "steps": self.steps,
+            "stamps_refused": self.lockstep.refused,
+            "faults_injected": self._faults.injected,
+        }
 
     def now_ns(self) -> int:
         """Return world time, or in paced mode wall time, which never goes back [ns]."""
@@ -252,6 +264,7 @@ class MockCore:
 
     def _account(self, targets: npt.NDArray[np.float64], stamp_ns: int) -> None:
         """Report what the commands of a step came to; after its publication, which somebody waits for."""
+        self.steps += 1
         for k, command in enumerate(self._commands):
             if command is not None:
                 self.reports[k].accept(command.lease, limits_of(self.dynamics, k), stamp_ns)

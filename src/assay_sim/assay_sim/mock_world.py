@@ -8,6 +8,7 @@ Publishes (profiles of `assay_ros.qos`; at every control step, all with the stam
     left/state, right/state                           assay_msgs/ArmState                    LATCHED, on change
     left/trace, right/trace                           assay_msgs/ArmTrace                    SENSOR, where asked for
     /clock                                            rosgraph_msgs/Clock                    SENSOR, where asked for
+    diagnostics                                       diagnostic_msgs/DiagnosticArray        EVENT, every 5 s
 
 Subscribes left/command and right/command (assay_msgs/ArmCommand, COMMAND_LOCKSTEP or COMMAND by mode).
 Serves world/reset (assay_msgs/ResetWorld) and world/set_parameters (rcl_interfaces/SetParameters; for ``faults``).
@@ -34,6 +35,7 @@ from assay_msgs.srv import ResetWorld
 from assay_ros import qos
 from assay_ros.convert import from_ns
 from assay_ros.deferred import DeferredService, Reply
+from assay_ros.diagnostics import Diagnostics
 from assay_ros.node_main import run
 from assay_ros.params import declare
 from assay_sim.faults import FaultSchedule, parse_faults
@@ -65,6 +67,7 @@ class MockWorld(LifecycleNode):
         self._services_held: list[Any] = []
         self._clock_pub: Any = None
         self._timer: Any = None
+        self._diagnostics: Diagnostics | None = None
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Draw the bench and open every topic and service."""
@@ -78,6 +81,7 @@ class MockWorld(LifecycleNode):
         except ConfigError as error:
             self.get_logger().error(str(error))
             return TransitionCallbackReturn.FAILURE
+        self._diagnostics = Diagnostics(self, self.core.readings)
         profile = qos.COMMAND if paced else qos.COMMAND_LOCKSTEP
         handler = self.core.on_paced_command if paced else self._on_lockstep_command
         for k, arm in enumerate(ARMS):
@@ -98,6 +102,7 @@ class MockWorld(LifecycleNode):
         if self.core is None:
             return TransitionCallbackReturn.FAILURE
         self.core.activate()
+        self._tell("active")
         if self.params.mode == "paced":
             self._timer = self.create_timer(1.0 / self.params.control_hz, self.core.tick)
         return super().on_activate(state)
@@ -126,13 +131,21 @@ class MockWorld(LifecycleNode):
 
     def stop(self) -> None:
         """Come to rest; called before the process ends, too."""
+        self._tell("inactive")
         if self._timer is not None:
             self.destroy_timer(self._timer)
             self._timer = None
         if self.core is not None:
             self.core.halt()
 
+    def _tell(self, state: str) -> None:
+        if self._diagnostics is not None:
+            self._diagnostics.state(state)
+
     def _close(self) -> None:
+        if self._diagnostics is not None:
+            self._diagnostics.close()
+            self._diagnostics = None
         for subscription in self._subscriptions_held:
             self.destroy_subscription(subscription)
         for service in self._services_held:
