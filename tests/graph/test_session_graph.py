@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import uuid
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 import psutil
 import pytest
 from inspect_robots.log import read_eval_log
+from inspect_robots.types import OPERATOR_END
 
 sys.path.insert(0, str(Path(__file__).parent))
 from observer import Observer, observing
@@ -25,7 +27,8 @@ from assay_benchmarks import catalog
 from assay_core.journal import JournalReader, comparable
 from assay_core.seal import verify_seal
 from assay_core.trial import State
-from assay_msgs.msg import Receipt
+from assay_msgs.msg import Abort, Receipt
+from assay_ros import qos
 from assay_ros.testing import domain
 
 pytestmark = pytest.mark.timeout(400)
@@ -165,6 +168,33 @@ def test_a_session_that_is_moved_away_stops_at_once_and_goes_on_where_it_was(tmp
     (tmp_path / "elsewhere").rename(tmp_path / "s")
     assert trials_ended(tmp_path / "s") < 64
     resume(tmp_path, 64)
+
+
+def test_an_operator_may_stop_a_trial_early_and_it_is_judged(tmp_path: Path) -> None:
+    """The early stop ends motion, not the trial; an abort of the next one ends that, and keeps its motion."""
+    reasons = {"000000-0": Abort.REASON_EARLY_STOP, "000001-0": Abort.REASON_OTHER}
+    with domain() as number, observing(number) as observer:
+        out = observer.create_publisher(Abort, "benchmark/abort", qos.EVENT)
+        rig = {"ROS_DOMAIN_ID": str(number)}
+        with start(tmp_path, "mode:=paced", epochs=2, policy="noop", env=rig) as run:
+            for trial, reason in reasons.items():
+                wait_for(lambda trial=trial: observer.state() == (trial, State.RUNNING), f"{trial} in RUNNING")
+                wait_for(lambda: out.get_subscription_count() > 0, "the benchmark node")
+                message = Abort(uuid=str(uuid.uuid4()), trial_id=trial, operator_id="auto", reason=reason)
+                message.scope, message.note = Abort.SCOPE_TRIAL, "enough seen"
+                out.publish(message)
+                wait_for(lambda u=message.uuid: u in observer.acknowledged(Receipt.KIND_ABORT), "the abort's receipt")
+            assert run.wait() == 0, run.stderr()
+    reader = check_complete(tmp_path / "s", 2)
+    stopped, aborted = reader.attempts()[:2]
+    assert stopped.outcome()[:2] == ("failure", True), "an early stop is no invalid trial"
+    assert (aborted.state, aborted.outcome()[0]) == (State.INVALID, "invalid")
+    assert "other, by auto: enough seen" in aborted.message
+    for attempt in (stopped, aborted):
+        assert attempt.record is not None, "the motion until the stop is lost"
+        assert attempt.record["steps"] < 100
+    assert stopped.record is not None
+    assert stopped.record["termination_reason"] == OPERATOR_END
 
 
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM], ids=lambda s: s.name)

@@ -530,10 +530,8 @@ def test_a_trial_that_an_operator_ends_keeps_what_was_done_until_then(
     assert attempt.record is not None, "the motion until the stop is lost"
     assert attempt.record["steps"] == 2
     assert attempt.message == "stopped by ann"
-    assert [e.kind for e in world.reader().events() if e.trial_id == "000001-0"][-2:] == [
-        "trial_ended",
-        "trial_recorded",
-    ]
+    kinds = [event.kind for event in world.reader().events() if event.trial_id == "000001-0"]
+    assert kinds[-2:] == ["trial_ended", "trial_recorded"]
 
 
 def test_a_record_that_cannot_be_handed_in_any_more_is_said(world: World) -> None:

@@ -201,7 +201,7 @@ def test_a_session_on_a_read_only_disk_can_be_looked_at_and_is_not_resumed(
         check_resumable(tmp_path / "s")
 
 
-def test_a_session_whose_runner_lives_is_refused_at_once_and_one_whose_runner_died_is_waited_for(
+def test_a_session_is_waited_for_only_where_its_runner_is_not_known_to_live(
     tmp_path: Path,
 ) -> None:
     told: list[str] = []
