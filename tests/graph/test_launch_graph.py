@@ -27,7 +27,6 @@ from assay_ros.testing import spin_until
 
 pytestmark = pytest.mark.timeout(300)
 
-READY_S = 90.0
 NODES = {"world", "policy", "benchmark", "operator", "lifecycle_manager"}
 
 
@@ -37,7 +36,7 @@ def running(tmp_path: Path, number: int, **arguments: str) -> Iterator[GraphProc
     environ = {"ROS_DOMAIN_ID": str(number)}
     graph = GraphProcesses.start(resolve("eval", arguments), env=environ, log_dir=tmp_path / f"log-{number}")
     try:
-        graph.wait_ready(READY_S)
+        graph.wait_ready()
         yield graph
     finally:
         graph.stop(now=True)

@@ -32,7 +32,7 @@ from rclpy.logging import LoggingSeverity
 from rclpy.node import Node
 
 from assay_bringup.bringup_plan import ASK, CONFIGURE, Limits, ManagedNode, stages_of
-from assay_bringup.ready import STATE_FILE_VARIABLE, Bringup, write_state
+from assay_bringup.ready import STATE_FILE_VARIABLE, Bringup, renew, write_state
 from assay_ros.diagnostics import Diagnostics, Readings
 from assay_ros.node_main import run
 from assay_ros.params import declare, param
@@ -43,6 +43,8 @@ __all__ = ["LifecycleManager", "ManagerParams", "main"]
 STATE_TOPIC = "bringup/state"
 BRINGUP_PERIOD_S = 0.05
 """How often services are looked for while the graph comes up; answers lead to the next step at once [s]."""
+RENEW_S = 1.0
+"""How often whoever started the graph gets a sign of life while it comes up [s]."""
 REASON_DEADLINE_S = 0.3
 """How long a failed node's own words are waited for [s]."""
 
@@ -89,6 +91,7 @@ class LifecycleManager(Node):
         self._watch_period_s = params.watch_period_s
         self._reasons: dict[str, str] = {}
         self._shown: Bringup | None = None
+        self._renewed = 0.0
         self._watching = False
         self._state_publisher = self.create_publisher(DiagnosticArray, STATE_TOPIC, LATCHED)
         self._rosout = self.create_subscription(Log, "/rosout", self._on_log, LOG)
@@ -134,6 +137,9 @@ class LifecycleManager(Node):
             if node.failed and not failed:
                 handles.failed_at = now
             node.blame(self._reasons.get(node.name, ""))
+        if self._state_file is not None and self._shown is not None and now - self._renewed > RENEW_S:
+            self._renewed = now
+            renew(self._state_file)
         if self._show() and not self.plan.busy():
             self._settle()
 

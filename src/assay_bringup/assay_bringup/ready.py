@@ -12,7 +12,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["STATE_FILE_VARIABLE", "Bringup", "NodeState", "read_state", "write_state"]
+__all__ = ["STATE_FILE_VARIABLE", "Bringup", "NodeState", "read_state", "renew", "renewed_ns", "write_state"]
 
 STATE_FILE_VARIABLE = "ASSAY_BRINGUP_STATE_FILE"
 
@@ -53,6 +53,19 @@ def write_state(path: Path, state: Bringup) -> None:
     temporary = path.with_suffix(f".{os.getpid()}.tmp")
     temporary.write_text(json.dumps(dataclasses.asdict(state)) + "\n", encoding="utf-8")
     temporary.replace(path)
+
+
+def renew(path: Path) -> None:
+    """Give a sign of life: the state is as it was, and whoever wrote it is still at work."""
+    os.utime(path)
+
+
+def renewed_ns(path: Path) -> int:
+    """Return when the state was written or renewed last [ns, any origin]; 0 where there is none."""
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def read_state(path: Path) -> Bringup | None:

@@ -22,7 +22,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from assay_bringup.lifecycle_manager import STATE_TOPIC, LifecycleManager
-from assay_bringup.ready import STATE_FILE_VARIABLE, read_state
+from assay_bringup.ready import STATE_FILE_VARIABLE, read_state, renewed_ns
 from assay_core.errors import ConfigError
 from assay_ros import qos
 from assay_ros.testing import graph, spin_until
@@ -117,6 +117,20 @@ def test_a_node_that_never_appears_is_named() -> None:
         add(executor, screen, manager(context, stages=["ghost"], appear_deadline_s=0.2))
         spin_until(executor, lambda: screen.level("graph") == DiagnosticStatus.ERROR, what="the failure to be told")
     assert screen.message("graph") == "ghost: did not appear within 0.2 s; is its process running?"
+
+
+def test_it_gives_signs_of_life_while_it_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(STATE_FILE_VARIABLE, str(tmp_path / "state.json"))
+    monkeypatch.setattr("assay_bringup.lifecycle_manager.RENEW_S", 0.1)
+    with graph() as (context, executor, _):
+        add(executor, manager(context, stages=["ghost"], appear_deadline_s=600.0))
+        seen: set[int] = set()
+
+        def often() -> bool:
+            seen.add(renewed_ns(tmp_path / "state.json"))
+            return len(seen) > 4
+
+        spin_until(executor, often, what="signs of life")
 
 
 def test_a_namespace_moves_manager_and_nodes_together() -> None:

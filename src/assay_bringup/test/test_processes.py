@@ -10,11 +10,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from conftest import STUBBORN, WAITER, Prefix, alive, until
 
-from assay_bringup.launch import GraphProcesses, resolve
+from assay_bringup.launch import GraphProcesses, processes, resolve
 from assay_bringup.ready import Bringup, NodeState, write_state
 from assay_core.errors import ConfigError, DeadlineError, RigFault
 
@@ -251,6 +252,24 @@ def test_a_graph_that_does_not_come_up_in_time_says_what_is_missing(managed: Pat
         write_state(graph.state_file, Bringup(nodes=nodes))
         with pytest.raises(DeadlineError, match=r"got policy: configuring \(loading weights\)"):
             graph.wait_ready(0.1)
+
+
+def test_a_manager_at_work_is_waited_for_as_long_as_it_takes(
+    managed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with running(managed, tmp_path) as graph:
+        write_state(graph.state_file, Bringup(nodes=(NodeState("policy", "configuring", "loading weights"),)))
+        clock = [0.0]
+
+        def sleep(_seconds: float) -> None:
+            clock[0] += 0.9  # ten minutes in all, which a model may well take
+            os.utime(graph.state_file, ns=(0, int(clock[0] * 1e9)))
+            if clock[0] > 600.0:
+                write_state(graph.state_file, Bringup(ready=True))
+
+        with monkeypatch.context() as patch:
+            patch.setattr(processes, "time", SimpleNamespace(monotonic=lambda: clock[0], sleep=sleep))
+            graph.wait_ready(1.0)
 
 
 def test_a_node_that_cannot_be_brought_up_ends_the_wait_at_once(managed: Path, tmp_path: Path) -> None:

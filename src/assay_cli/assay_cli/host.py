@@ -44,9 +44,6 @@ KEPT_LOGS = 50
 IN_USE_S = 24 * 3600.0
 """Logs that were written to within this time are kept anyway [s]."""
 
-READY_S = 60.0
-"""Longest wait for the graph [s]; it takes a few seconds."""
-
 
 def graph_arguments(plan: Plan) -> dict[str, str]:
     """Return the launch arguments of a plan's graph."""
@@ -205,7 +202,7 @@ def _wait_ready(graph: GraphProcesses, stop: Stop) -> None:
 
     import assay_bridge.client  # noqa: F401 - takes half a second, which the graph's processes need anyway
 
-    graph.wait_ready(READY_S, lambda _state: stop.check())
+    graph.wait_ready(progress=lambda _state: stop.check())
     stop.check()
     complain(f"graph ready after {time.monotonic() - begun:.1f} s")
 

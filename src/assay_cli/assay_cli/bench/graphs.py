@@ -19,10 +19,7 @@ from assay_core.domains import claim
 if TYPE_CHECKING:
     from assay_core.rig import Camera
 
-__all__ = ["READY_S", "floor_graph", "real_graph"]
-
-READY_S = 60.0
-"""Longest wait for the real graph [s]."""
+__all__ = ["floor_graph", "real_graph"]
 
 STOP_S = 5.0
 
@@ -71,7 +68,7 @@ def real_graph(log_dir: Path, arguments: dict[str, str]) -> Iterator[GraphProces
         os.environ["ROS_DOMAIN_ID"] = str(domain.number)
         try:
             with GraphProcesses.start(resolve("eval", arguments), log_dir=log_dir, clients=2 + len(ROLES)) as graph:
-                graph.wait_ready(READY_S)
+                graph.wait_ready()
                 yield graph
         finally:
             if before is None:
