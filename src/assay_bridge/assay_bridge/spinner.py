@@ -14,16 +14,16 @@ from typing import Any
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.context import Context
 from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 
 from assay_bridge.interrupts import InterruptGuard
 from assay_core.errors import DeadlineError, RigFault
+from assay_ros.executor import QuickExecutor
 
 __all__ = ["Gate", "Spinner", "quiet_publisher", "quiet_subscription"]
 
 SPIN_S = 0.05
-"""Longest sleep of one spin [s]. Constant, because rclpy reuses its wait set only between equal timeouts."""
+"""Longest sleep of one spin [s]."""
 
 CHECK_S = 0.2
 """Period of heartbeats and of the check for dead processes [s]."""
@@ -32,7 +32,7 @@ CHECK_S = 0.2
 class Gate(ReentrantCallbackGroup):
     """Entities that the executor leaves out of its wait set while the gate is closed.
 
-    rclpy's cost per message grows with the number of entities it waits on. Service clients are idle during motion;
+    The cost of a wait grows with the number of entities. Service clients are idle during motion;
     their gate is closed then. Messages that arrive meanwhile stay queued in the middleware.
     """
 
@@ -67,13 +67,13 @@ class Spinner:
         self._executor = self._new_executor()
         self._next_check = 0.0
 
-    def _new_executor(self) -> SingleThreadedExecutor:
-        executor = SingleThreadedExecutor(context=self.context)
+    def _new_executor(self) -> QuickExecutor:
+        executor = QuickExecutor(context=self.context)
         executor.add_node(self.node)
         return executor
 
     def once(self) -> None:
-        """Let the executor run one callback, or sleep for `SPIN_S`.
+        """Let the executor serve what is ready, or sleep for at most `SPIN_S`.
 
         Raises:
             RigFault: A process of the graph died, or the context was shut down.

@@ -12,11 +12,12 @@ from collections.abc import Callable, Sequence
 from types import FrameType
 
 import rclpy
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from assay_core.errors import ConfigError
+from assay_ros.executor import QuickExecutor
 
 __all__ = ["run"]
 
@@ -46,7 +47,7 @@ def run(make_node: Callable[[], Node], argv: Sequence[str] | None = None) -> int
     node: Node | None = None
     try:
         node = make_node()
-        executor = SingleThreadedExecutor()
+        executor = QuickExecutor()
         executor.add_node(node)
         # A handler only runs between bytecodes: the wait is bounded so that a signal always ends it.
         while not stopping and rclpy.ok():

@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 import rclpy
 from rclpy.context import Context
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.serialization import serialize_message
 
 from assay_core import domains
+from assay_ros.executor import QuickExecutor
 from assay_ros.raw import image_pixels
 
 __all__ = ["domain", "graph", "image_array", "spin_until"]
@@ -31,7 +31,7 @@ def domain() -> Iterator[int]:
 
 
 @contextmanager
-def graph() -> Iterator[tuple[Context, SingleThreadedExecutor, int]]:
+def graph() -> Iterator[tuple[Context, QuickExecutor, int]]:
     """Yield a context in a domain of its own, an executor on it, and the domain's number."""
     # Lifecycle nodes of earlier tests leave their services on the graph until they are collected, and numbers of
     # domains come round again.
@@ -39,7 +39,7 @@ def graph() -> Iterator[tuple[Context, SingleThreadedExecutor, int]]:
     with domain() as number:
         context = Context()
         rclpy.init(context=context, domain_id=number)
-        executor = SingleThreadedExecutor(context=context)
+        executor = QuickExecutor(context=context)
         try:
             yield context, executor, number
         finally:
@@ -50,7 +50,7 @@ def graph() -> Iterator[tuple[Context, SingleThreadedExecutor, int]]:
 
 
 def spin_until(
-    executor: SingleThreadedExecutor, condition: Callable[[], bool], deadline_s: float = DEADLINE_S, what: str = ""
+    executor: QuickExecutor, condition: Callable[[], bool], deadline_s: float = DEADLINE_S, what: str = ""
 ) -> None:
     """Spin until ``condition()`` holds.
 

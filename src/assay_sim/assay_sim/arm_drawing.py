@@ -1,7 +1,8 @@
 """Draws both arms over pictures where their joints say they are, cheaply enough for every control step.
 
-Each link is a bar: a dark antialiased outline, the body and a strip of light, from the base outwards. Corners of all
-bars are computed for all cameras at once, because the cost of small numpy calls would otherwise exceed the drawing.
+Each link is a bar: a dark outline, the body and a strip of light, from the base outwards. Corners of all bars are
+computed for all cameras at once, because the cost of small numpy calls would otherwise exceed the drawing. Edges are
+not smoothed, which would take twice as long as everything else.
 Only the rectangle that an arm covered has to be restored before the next step.
 """
 
@@ -31,15 +32,15 @@ POINTS = 14
 
 _GRAPHITE, _STEEL, _BLACK, _ORANGE = (66, 70, 80), (192, 196, 203), (24, 25, 29), (236, 132, 44)
 _SHINE, _BRIGHT, _FINGER = (124, 130, 144), (236, 238, 242), (224, 92, 38)
-# From, to, radius at both ends [m], body, strip of light, whether an outline sets it off, smooth edges.
+# From, to, radius at both ends [m], body, strip of light, whether an outline sets it off.
 _BARS = (
-    (_SHOULDER, _ELBOW, 0.033, 0.027, _STEEL, _BRIGHT, True, False),
-    (_ELBOW, _WRIST, 0.027, 0.023, _STEEL, _BRIGHT, True, False),
-    (_WRIST, _ROLL, 0.023, 0.023, _GRAPHITE, None, False, False),
-    (_ROLL, _MOUNT, 0.023, 0.020, _GRAPHITE, _SHINE, False, False),
-    (_PALM_L, _PALM_R, 0.017, 0.017, _GRAPHITE, None, False, True),
-    (_KNUCKLE_L, _TIP_L, 0.010, 0.007, _FINGER, None, False, True),
-    (_KNUCKLE_R, _TIP_R, 0.010, 0.007, _FINGER, None, False, True),
+    (_SHOULDER, _ELBOW, 0.033, 0.027, _STEEL, _BRIGHT, True),
+    (_ELBOW, _WRIST, 0.027, 0.023, _STEEL, _BRIGHT, True),
+    (_WRIST, _ROLL, 0.023, 0.023, _GRAPHITE, None, False),
+    (_ROLL, _MOUNT, 0.023, 0.020, _GRAPHITE, _SHINE, False),
+    (_PALM_L, _PALM_R, 0.017, 0.017, _GRAPHITE, None, False),
+    (_KNUCKLE_L, _TIP_L, 0.010, 0.007, _FINGER, None, False),
+    (_KNUCKLE_R, _TIP_R, 0.010, 0.007, _FINGER, None, False),
 )
 # Motor covers: drawn before the bar of this index, at this point, with this radius [m].
 _COVERS = {1: (_ELBOW, 0.033), 2: (_WRIST, 0.028), 0: (_SHOULDER, 0.038)}
@@ -146,20 +147,19 @@ class ArmPainter:
         fill, circle = cv2.fillConvexPoly, cv2.circle
         corners = strokes.corners[arm]
         first = arm * POINTS
-        for index, (_, _, _, _, color, light, outlined, smooth) in enumerate(_BARS):
+        for index, (_, _, _, _, color, light, outlined) in enumerate(_BARS):
             bar = corners[index]
             if outlined:
-                fill(picture, bar[0], _BLACK, cv2.LINE_AA, 4)
-                fill(picture, bar[1], color, cv2.LINE_8, 4)
-            else:
-                fill(picture, bar[1], color, cv2.LINE_AA if smooth else cv2.LINE_8, 4)
+                fill(picture, bar[0], _BLACK, cv2.LINE_8, 4)
+            fill(picture, bar[1], color, cv2.LINE_8, 4)
             if light is not None:
                 fill(picture, bar[2], light, cv2.LINE_8, 4)
             cover = _COVERS.get(index)
             if cover is not None:
-                at, radius = strokes.centres[first + cover[0]], int(cover[1] * strokes.sizes[first + cover[0]] * 16)
-                circle(picture, at, radius, _ORANGE, -1, cv2.LINE_AA, 4)
-                circle(picture, at, radius // 2, _GRAPHITE, -1, cv2.LINE_8, 4)
+                x, y = strokes.centres[first + cover[0]]
+                at, radius = (x + 8 >> 4, y + 8 >> 4), int(cover[1] * strokes.sizes[first + cover[0]] + 0.5)
+                circle(picture, at, radius, _ORANGE, -1)
+                circle(picture, at, radius // 2, _GRAPHITE, -1)
         reach = 0.04 * max(strokes.sizes[first : first + POINTS]) + _MARGIN_PX
         centres = strokes.centres[first + _SHOULDER : first + POINTS]
         columns, rows = [c[0] for c in centres], [c[1] for c in centres]
