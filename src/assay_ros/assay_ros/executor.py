@@ -41,6 +41,8 @@ class QuickExecutor(SingleThreadedExecutor):
         context: None takes the default context.
     """
 
+    _tasks: list[Any]
+
     def __init__(self, *, context: Any = None) -> None:
         self._stale = True
         self._wait_set: Any = None
@@ -50,6 +52,7 @@ class QuickExecutor(SingleThreadedExecutor):
         self._timers: list[Any] = []
         self._node_guards: list[Any] = []
         self._waitables: list[Any] = []
+        self._waited_for: list[Any] = []
         super().__init__(context=context)
 
     def wake(self) -> None:
@@ -117,8 +120,7 @@ class QuickExecutor(SingleThreadedExecutor):
     def _spin_rclpy(self) -> None:
         """Have rclpy serve one of what is ready."""
         with self._tasks_lock:  # it would look at nothing else while a coroutine is suspended
-            held: list[Any] = self._tasks
-            self._tasks = []
+            held, self._tasks = self._tasks, []
         try:
             super().spin_once(0)
         finally:
@@ -170,19 +172,21 @@ class QuickExecutor(SingleThreadedExecutor):
                     with handle:
                         add(handle)
         for timer in self._timers:
-            wait_set.add_timer(timer.handle)
+            if timer.callback_group.can_execute(timer):
+                wait_set.add_timer(timer.handle)
         for guard in self._node_guards:
             wait_set.add_guard_condition(guard.handle)
         wait_set.add_guard_condition(self._guard.handle)
         wait_set.add_guard_condition(self._sigint_gc.handle)
-        for waitable in self._waitables:
+        self._waited_for = [item for item in self._waitables if item.callback_group.can_execute(item)]
+        for waitable in self._waited_for:
             waitable.add_to_wait_set(wait_set)
 
     def _is_rare_ready(self, wait_set: Any) -> bool:
         """Return whether anything is ready that rclpy serves."""
         if self._timers and wait_set.get_ready_entities("timer"):
             return True
-        return any(waitable.is_ready(wait_set) for waitable in self._waitables)
+        return any(waitable.is_ready(wait_set) for waitable in self._waited_for)
 
     def _serve_guards(self, wait_set: Any) -> None:
         """Call back for guard conditions that were triggered; the wait has taken the trigger."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import rclpy
+from rclpy.action import ActionClient, ActionServer
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.context import Context
 from rclpy.executors import ExternalShutdownException
@@ -18,6 +19,7 @@ from rclpy.task import Future
 from std_msgs.msg import Int64
 from std_srvs.srv import Trigger
 
+from assay_msgs.action import MoveArm
 from assay_ros import qos
 from assay_ros.executor import QuickExecutor
 from assay_ros.testing import domain
@@ -254,3 +256,46 @@ def test_a_guard_condition_counts_however_much_else_is_ready(bench: Bench) -> No
         bench.until(lambda i=i: len(served) >= i, "the guard condition")
         thread.join(DEADLINE_S)
     assert len(served) == 50
+
+
+def test_what_may_not_run_does_not_keep_the_executor_awake(bench: Bench) -> None:
+    """A timer of a closed group is always due: waits last all the same, and it runs once its group opens."""
+
+    class Gate(ReentrantCallbackGroup):
+        open = False
+
+        def can_execute(self, entity: Any) -> bool:
+            return self.open
+
+    gate, ticks = Gate(), []
+    bench.node.create_timer(0.0001, lambda: ticks.append(1), callback_group=gate)
+    for _ in range(20):  # what the nodes' creation left to do
+        bench.executor.spin_once(timeout_sec=0.0)
+    start = time.monotonic()
+    for _ in range(5):
+        bench.executor.spin_once(timeout_sec=0.05)
+    assert time.monotonic() - start >= 0.2, "waits returned although nothing could run"
+    assert ticks == []
+    gate.open = True
+    bench.until(lambda: bool(ticks), "the timer")
+
+
+def test_an_action_runs_to_its_result(bench: Bench) -> None:
+    heard: list[float] = []
+
+    def execute(goal: Any) -> MoveArm.Result:
+        goal.publish_feedback(MoveArm.Feedback(progress=0.5))
+        goal.succeed()
+        return MoveArm.Result(message="there")
+
+    server = ActionServer(bench.node, MoveArm, "home", execute)
+    client = ActionClient(bench.peer, MoveArm, "home")
+    bench.until(client.server_is_ready, "action server")
+    sent = client.send_goal_async(MoveArm.Goal(speed=0.5), lambda message: heard.append(message.feedback.progress))
+    bench.until(sent.done, "goal accepted")
+    result = sent.result().get_result_async()
+    bench.until(result.done, "result")
+    assert result.result().result.message == "there"
+    bench.until(lambda: heard == [0.5], "feedback")
+    client.destroy()
+    server.destroy()
