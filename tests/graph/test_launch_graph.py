@@ -146,6 +146,7 @@ def test_every_node_says_how_it_is_doing_and_the_policy_what_it_serves(tmp_path:
         assert {status.message for status in heard.values()} == {"active"}
         assert {value.key: value.value for value in serving[0].values} == {
             "policy": "noop",
+            "policy_args": "",
             "cameras": "1",
             "camera_width": "640",
             "camera_height": "360",

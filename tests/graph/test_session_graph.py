@@ -197,6 +197,26 @@ def test_an_operator_may_stop_a_trial_early_and_it_is_judged(tmp_path: Path) -> 
     assert stopped.record["termination_reason"] == OPERATOR_END
 
 
+def test_a_disk_that_fills_up_stops_the_session_by_name_and_it_goes_on_later(tmp_path: Path) -> None:
+    session = tmp_path / "s"
+    with domain() as number, observing(number) as observer:
+        rig = {"ROS_DOMAIN_ID": str(number)}
+        with start(tmp_path, epochs=64, env=rig) as run:
+            wait_for_trials(run, session, 1)
+            # The kernel refuses the journal's process every byte from here on, as a full disk does.
+            node, size = run.node("benchmark"), (session / "journal.sqlite-wal").stat().st_size
+            node.rlimit(psutil.RLIMIT_FSIZE, (size, node.rlimit(psutil.RLIMIT_FSIZE)[1]))
+            assert run.wait() == 1, run.stderr()
+            assert "journal.sqlite: expected to commit an event, got" in run.stderr()
+            assert "fix: free space or repair the disk; nothing that was acknowledged is lost" in run.stderr()
+            assert "Traceback" not in run.stderr()
+        assert observer.acknowledged(), "nothing was acknowledged, so nothing is shown"
+        observer.check_journal(session)
+        assert trials_ended(session) < 64
+        resume(tmp_path, 64, rig)
+        observer.check_journal(session)
+
+
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM], ids=lambda s: s.name)
 def test_a_signal_ends_a_session_cleanly(signum: signal.Signals, tmp_path: Path) -> None:
     with start(tmp_path, epochs=16) as run:
@@ -384,11 +404,23 @@ def test_another_policy_than_planned_is_refused_and_the_planned_one_runs(tmp_pat
         with assay("launch", "eval", "policy:=noop", "cameras:=0", cwd=tmp_path / "graph", env=env):
             with start(tmp_path, "--attach", epochs=1, env=env) as run:
                 assert run.wait() == 2, run.stderr()
-                assert "expected 'scripted' as planned, got 'noop'" in run.stderr()
+                assert f"looking for a graph in ROS domain {number} (ROS_DOMAIN_ID)" in run.stderr()
+                assert f"graph in ROS domain {number}: expected policy scripted, got policy noop" in run.stderr()
+            assert not (tmp_path / "s").exists(), "a session was begun that could not run"
+            # Started without --attach and interrupted: resuming it elsewhere compares before it opens.
+            with start(tmp_path, epochs=50) as run:
+                wait_for_trials(run, tmp_path / "s", 1)
+                run.process.send_signal(signal.SIGINT)
+                assert run.wait() == 130
+            before = len(journal_events(tmp_path / "s"))
             with assay("resume", "s", "--attach", cwd=tmp_path, env=env) as run:
                 assert run.wait() == 2
+                assert "expected policy scripted, got policy noop" in run.stderr()
+            assert len(journal_events(tmp_path / "s")) == before, "an attempt was spent on finding out"
+            # Who does not say which policy and cameras gets those of the graph.
             (tmp_path / "noop").mkdir()
-            with start(tmp_path / "noop", "--attach", policy="noop", tasks=one_of_each_task(), env=env) as run:
+            words = ("eval", *one_of_each_task(), "--session", "s", "--epochs", "1", "--attach", "--json")
+            with assay(*words, cwd=tmp_path / "noop", env=env) as run:
                 assert set(p_hats(run).values()) == {0.0}
     check_complete(tmp_path / "noop" / "s", 10)
 

@@ -36,6 +36,9 @@ from assay_ros.convert import to_ns
 
 __all__ = ["GraphClient"]
 
+TELL_S = 5.0
+"""How often it is said what is missing while a graph is waited for [s]."""
+
 WORLD = "world"
 """Node name, for errors."""
 
@@ -101,11 +104,12 @@ class GraphClient:
 
     # -- session -----------------------------------------------------------------------------------------------------
 
-    def connect(self, *, policy: bool = False) -> None:
+    def connect(self, *, policy: bool = False, tell: Callable[[str], None] | None = None) -> None:
         """Wait until every stream, command and service that a session needs is on the graph.
 
         Args:
             policy: Whether the policy node is needed too.
+            tell: Takes a line now and then about what is still missing.
 
         Raises:
             DeadlineError: Something is not there within ``connect_s``; names each.
@@ -123,8 +127,11 @@ class GraphClient:
             self.config.connect_s,
             lambda: (
                 f"graph: incomplete after {self.config.connect_s:g} s, missing {', '.join(missing)}. "
-                f"{nodes_on_graph(self.node)}. fix: start the graph in the same ROS domain, e.g. {command('launch', 'eval')}"
+                f"{nodes_on_graph(self.node)}. fix: start the graph in the same ROS domain, e.g. "
+                f"{command('launch', 'eval')}"
             ),
+            again=None if tell is None else lambda: tell(f"still waiting for {', '.join(missing)}"),
+            again_s=TELL_S,
         )
 
     def open_session(self, directory: str, plan_hash: str, *, resume: bool) -> SessionOpened:

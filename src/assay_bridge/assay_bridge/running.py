@@ -105,7 +105,7 @@ def run_job(job: Job, watch: Watch, progress: Progress) -> tuple[SessionEnd, Der
         try:
             if job.plan.operator == "none":
                 client.tell_waiting(lambda *who: progress.message(waiting_words(job.plan, *who)))
-            client.connect(policy=True)
+            client.connect(policy=True, tell=progress.message)
             client.open_session(str(job.directory.absolute()), job.plan_hash, resume=job.resume)
             embodiment = AssayEmbodiment.attached(client)
             policy = AssayPolicy()

@@ -51,6 +51,8 @@ class RunOptions:
     """Use a graph that runs already."""
     json: bool = False
     """Print the summary as one JSON object, and nothing else on standard output."""
+    given: frozenset[str] = frozenset()
+    """What the user gave of the values that a running graph decides, by their names in `EvalOptions`."""
 
 
 def parse_eval(argv: Sequence[str]) -> tuple[EvalOptions, RunOptions]:
@@ -63,11 +65,11 @@ def parse_eval(argv: Sequence[str]) -> tuple[EvalOptions, RunOptions]:
     settings = _settings([*asked.set, *(text for text in asked.tasks if ":=" in text)])
     values: dict[str, Any] = {
         "tasks": tuple(text for text in asked.tasks if ":=" not in text),
-        "policy": asked.policy,
+        "policy": asked.policy or "scripted",
         "backend": asked.backend,
         "operator": asked.operator,
         "seed": whole_number("--seed", asked.seed, 0, _MAX_SEED),
-        "cameras": whole_number("--cameras", asked.cameras, 0, 3),
+        "cameras": whole_number("--cameras", asked.cameras or "3", 0, 3),
         "operators": (*asked.operator_id, *_ids("operators", settings)),
         "graders": (*asked.grader, *_ids("graders", settings)),
     }
@@ -78,10 +80,11 @@ def parse_eval(argv: Sequence[str]) -> tuple[EvalOptions, RunOptions]:
         values["max_repeats"] = whole_number("--max-repeats", repeats or asked.max_repeats or "", 0, 100)
     if asked.epochs is not None:
         values["epochs"] = whole_number("--epochs", asked.epochs, 1, _MAX_EPOCHS)
-    size = _SIZE.match(asked.camera_size)
+    camera_size = asked.camera_size or "640x360"
+    size = _SIZE.match(camera_size)
     if size is None:
         raise ConfigError(
-            "--camera-size", expected="WIDTHxHEIGHT, e.g. 640x360", got=repr(asked.camera_size), fix="change its size"
+            "--camera-size", expected="WIDTHxHEIGHT, e.g. 640x360", got=repr(camera_size), fix="change its size"
         )
     values["camera_width"], values["camera_height"] = int(size[1]), int(size[2])
     if asked.noise is not None:
@@ -91,9 +94,13 @@ def parse_eval(argv: Sequence[str]) -> tuple[EvalOptions, RunOptions]:
     if "mode" in settings:
         values["mode"] = settings.pop("mode")
 
+    given = {name for name in ("policy", "cameras") if getattr(asked, name) is not None}
+    given |= {"camera_width", "camera_height"} if asked.camera_size is not None else set()
+    given |= {"control_hz", "mode"} & set(values)
+
     from assay_bridge.planning import EvalOptions
 
-    run = RunOptions(Path(asked.session) if asked.session else None, asked.attach, asked.json)
+    run = RunOptions(Path(asked.session) if asked.session else None, asked.attach, asked.json, frozenset(given))
     return EvalOptions(**values, launch=settings), run
 
 
@@ -111,7 +118,7 @@ def _parser() -> Parser:
         help="a task, a suite (kitchenbench), an instance (pour_pasta/full-box), or any task registered with Inspect "
         f"Robots; see {command('list', 'tasks')}",
     )
-    parser.add_argument("--policy", default="scripted", metavar="P", help="scripted, random, noop or inspect:NAME")
+    parser.add_argument("--policy", metavar="P", help="scripted (default), random, noop or inspect:NAME")
     parser.add_argument("--backend", default="mock", metavar="B", help="what is underneath (default mock)")
     parser.add_argument("--operator", default="auto", metavar="O", help="who arranges and judges (default auto)")
     parser.add_argument("--epochs", metavar="N", help="realizations per instance (default: the task's)")
@@ -130,12 +137,14 @@ def _parser() -> Parser:
         help="whose verdicts count; may be repeated; needed with --operator none",
     )
     parser.add_argument("--seed", default="0", metavar="N", help="evaluation seed, 0 or more (default 0)")
-    parser.add_argument("--cameras", default="3", metavar="N", help="number of cameras, 0 to 3 (default 3)")
-    parser.add_argument("--camera-size", default="640x360", metavar="WxH", help="pixels (default 640x360)")
+    parser.add_argument("--cameras", metavar="N", help="number of cameras, 0 to 3 (default 3)")
+    parser.add_argument("--camera-size", metavar="WxH", help="pixels (default 640x360)")
     parser.add_argument("--noise", metavar="X", help="sigma of the cameras' noise, 0 to 100 (default 0)")
     parser.add_argument("--max-repeats", metavar="N", help="repeats of a trial that does not count (default 2)")
     parser.add_argument("--session", metavar="DIR", help="session directory, must not exist (default sessions/...)")
-    parser.add_argument("--attach", action="store_true", help="use the graph that runs in this ROS domain")
+    parser.add_argument(
+        "--attach", action="store_true", help="use the graph that runs in this ROS domain, its policy and its cameras"
+    )
     parser.add_argument("--json", action="store_true", help="print the summary as one JSON object")
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY:=VALUE", help="a further launch argument; may be repeated"

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from assay_bridge.attached import domain_number
 from assay_bridge.progress import Progress
 from assay_bridge.running import Job, closing_words, exit_code, opening_words, run_job, unvalidated_instances, way_on
 from assay_bridge.stop import Interrupted, Stop, Watch
@@ -28,11 +29,12 @@ from assay_core.errors import AssayError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from assay_bridge.attached import Serving
     from assay_bringup.launch.model import Resolved
     from assay_bringup.launch.processes import GraphProcesses
     from assay_core.plan import Plan
 
-__all__ = ["graph_arguments", "log_directory", "resolve_graph", "run_session"]
+__all__ = ["attached_graph", "graph_arguments", "log_directory", "resolve_graph", "run_session"]
 
 LAUNCH_FILE = "eval"
 HURRY_S = 1.5
@@ -73,6 +75,18 @@ def resolve_graph(plan: Plan) -> Resolved:
     resolved = resolve(LAUNCH_FILE, graph_arguments(plan))
     check_launch(resolved)
     return resolved
+
+
+def attached_graph() -> Serving:
+    """Return what the graph of this ROS domain serves, once it is there.
+
+    Raises:
+        DeadlineError: There is none.
+    """
+    from assay_bridge.attached import ask_graph
+
+    with Stop() as stop:
+        return ask_graph(stop, complain)
 
 
 def log_directory(session_id: str) -> Path:
@@ -176,11 +190,11 @@ def _report(summary: Any, unvalidated: int, *, as_json: bool) -> None:
 @contextlib.contextmanager
 def _graph(plan: Plan, stop: Stop, *, attach: bool) -> Iterator[tuple[GraphProcesses | None, Callable[[], None]]]:
     """Yield the running graph, and what waits until it is ready; None when attached."""
-    named = from_environment()
     if attach:
-        os.environ["ROS_DOMAIN_ID"] = str(named.number if named is not None else 0)
+        os.environ["ROS_DOMAIN_ID"] = str(domain_number())
         yield None, lambda: None
         return
+    named = from_environment()
     resolved = resolve_graph(plan)
     with named or claim() as domain, hold_rig(domain.number):
         os.environ["ROS_DOMAIN_ID"] = str(domain.number)

@@ -13,7 +13,7 @@ from assay_ros.names import serves_policy
 
 __all__ = ["serving_status"]
 
-SAID = ("policy", "cameras", "camera_width", "camera_height", "control_hz", "mode")
+SAID = ("policy", "policy_args", "cameras", "camera_width", "camera_height", "control_hz", "mode")
 """Parameters of the node that are said."""
 
 

@@ -18,9 +18,14 @@ def main(argv: Sequence[str]) -> int:
     from assay_bridge.planning import make_plan, session_directory
     from assay_bridge.preflight import bytes_needed, check_directory, check_disk, create_session
     from assay_bridge.running import Job
-    from assay_cli.host import run_session
+    from assay_cli.host import attached_graph, run_session
 
     plan = make_plan(options)
+    if run.attach:
+        from assay_bridge.attached import adopt
+
+        # Planned once more: what is wrong with the request itself was said before anybody waited for a graph.
+        plan = make_plan(adopt(options, run.given, attached_graph()))
     directory = session_directory(run.session, plan.session_id)
     check_directory(directory)
     check_disk(directory, bytes_needed(plan))

@@ -20,10 +20,15 @@ def main(argv: Sequence[str]) -> int:
     from assay_bridge.preflight import bytes_needed, check_disk
     from assay_bridge.running import Job
     from assay_bridge.sessions import check_resumable, find_session
-    from assay_cli.host import run_session
+    from assay_cli.host import attached_graph, run_session
 
     found = check_resumable(find_session(asked.session), tell=complain)
     check_disk(found.directory, bytes_needed(found.plan, (entry for entry, _ in found.pending)))
+
+    if asked.attach:
+        from assay_bridge.attached import check_plan
+
+        check_plan(found.plan, attached_graph())
 
     def prepare() -> Job:
         return Job(
