@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Any:
+    """Return a session of four trials that a test may disturb."""
+    from journalled import World, make_plan
+
+    return World(tmp_path / "session", make_plan())
 
 
 @pytest.fixture

@@ -356,3 +356,13 @@ def until(condition: Callable[[], bool], what: str, deadline_s: float = 20.0) ->
         if time.monotonic() > end:
             raise TimeoutError(f"{what}: not within {deadline_s} s")
         turn.wait(0.005)
+
+
+def started(client: Any, index: int = 3) -> Any:
+    """Start a trial and return its first frames, with everything ready for motion."""
+    client.start_trial(index, 0)
+    client.wait_for_state(TrialState.READY, deadline_s=5)
+    frames = client.first_frames()
+    client.reset_policy({"id": "toy/reach/0"}, 0, 7, "reach the mark")
+    client.advance(TrialState.RUNNING)
+    return frames

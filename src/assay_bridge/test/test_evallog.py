@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import inspect_robots
 import pytest
 from inspect_robots.embodiment import Embodiment
 from inspect_robots.eval import eval as framework_eval
@@ -17,9 +16,10 @@ from inspect_robots.logging.sink import NullSink
 from inspect_robots.mock import CubePickEmbodiment, ScriptedPolicy
 from inspect_robots.policy import Policy
 from inspect_robots.registry import resolve
-from inspect_robots.rollout import TrialRecord, derive_seed
+from inspect_robots.rollout import TrialRecord
 from inspect_robots.scene import Scene
 from inspect_robots.task import Epochs, Task
+from plans import entries_of, plan_of
 
 from assay_benchmarks import catalog, mock_kitchen
 from assay_bridge import record as records
@@ -27,7 +27,7 @@ from assay_bridge.evallog import LoggedTrial, derive_logs, write_logs
 from assay_bridge.evaluation import describe_evaluation, describe_scene
 from assay_bridge.scoring import apply_verdict, score_record, storable_score
 from assay_bridge.trial_runner import Ending, run_motion, safety_chain
-from assay_core.plan import Plan, PlanEntry
+from assay_core.plan import PlanEntry
 
 SEED = 5
 
@@ -67,45 +67,6 @@ class Sulks:
 
     def __call__(self, record: TrialRecord, target: Any) -> Any:
         raise ValueError("no such signal")
-
-
-def entries_of(task: Task, hz: float) -> tuple[PlanEntry, ...]:
-    rows = [(scene, epoch) for scene in task.scenes for epoch in range(task.epoch_spec.count)]
-    return tuple(
-        PlanEntry(
-            index=i,
-            task=task.name,
-            task_version="",
-            instance_id="",
-            scene_id=scene.id,
-            scene_seed=scene.init_seed,
-            epoch=epoch,
-            seed=derive_seed(SEED, scene.init_seed, epoch),
-            max_steps=task.resolve_envelope(hz).max_steps,
-        )
-        for i, (scene, epoch) in enumerate(rows)
-    )
-
-
-def plan_of(entries: tuple[PlanEntry, ...]) -> Plan:
-    return Plan(
-        schema_version=1,
-        session_id="s",
-        created="2026-03-01T12:00:00Z",
-        seed=SEED,
-        backend="mock",
-        policies=("p",),
-        operator="auto",
-        graders=("checker",),
-        operators=("auto",),
-        cameras=(),
-        control_hz=10.0,
-        mode="lockstep",
-        max_repeats=2,
-        open=False,
-        entries=entries,
-        software={"inspect-robots": inspect_robots.__version__},
-    )
 
 
 def run(task: Task, policy: Policy, embodiment: Embodiment, entries: Sequence[PlanEntry]) -> list[LoggedTrial]:
@@ -197,8 +158,8 @@ def test_derived_log_equals_the_framework_s(name: str, tmp_path: Path) -> None:
         grader=Verdicts(),
     )
     policy, embodiment = make_policy(), make_embodiment()
-    entries = entries_of(task, embodiment.info.control_hz)
-    logs = derive_logs(plan_of(entries), run(task, policy, embodiment, entries))
+    entries = entries_of(task, seed=SEED, hz=embodiment.info.control_hz)
+    logs = derive_logs(plan_of(entries, seed=SEED, policies=("p",)), run(task, policy, embodiment, entries))
     [path] = write_logs(tmp_path / "ours", logs, "s")
     ours = read_eval_log(str(path))
 
@@ -210,8 +171,11 @@ def test_derived_log_equals_the_framework_s(name: str, tmp_path: Path) -> None:
 
 def test_deriving_twice_gives_the_same_bytes(tmp_path: Path) -> None:
     task = by_seconds()
-    entries = entries_of(task, 10.0)
-    plan, trials = plan_of(entries), run(task, ScriptedPolicy(), CubePickEmbodiment(), entries)
+    entries = entries_of(task, seed=SEED, hz=10.0)
+    plan, trials = (
+        plan_of(entries, seed=SEED, policies=("p",)),
+        run(task, ScriptedPolicy(), CubePickEmbodiment(), entries),
+    )
     [first] = write_logs(tmp_path / "a", derive_logs(plan, trials), "s")
     [second] = write_logs(tmp_path / "b", derive_logs(plan, trials), "s")
     assert first.name == second.name
@@ -223,10 +187,10 @@ def test_deriving_twice_gives_the_same_bytes(tmp_path: Path) -> None:
 
 def test_an_attempt_without_outcome_shows_as_an_error(tmp_path: Path) -> None:
     task = resolve("task", "cubepick-reach")
-    entries = entries_of(task, 10.0)
+    entries = entries_of(task, seed=SEED, hz=10.0)
     trials = run(task, ScriptedPolicy(), CubePickEmbodiment(), entries)
     trials[1] = LoggedTrial(trials[1].entry, False, {}, "the world died: SIGKILL")
-    [(log, _)] = derive_logs(plan_of(entries), trials).values()
+    [(log, _)] = derive_logs(plan_of(entries, seed=SEED, policies=("p",)), trials).values()
     assert log.status == "error"
     assert log.error == "the world died: SIGKILL"
     assert log.results.errored_trials == 1
@@ -236,7 +200,7 @@ def test_an_attempt_without_outcome_shows_as_an_error(tmp_path: Path) -> None:
 
 def test_a_session_that_stopped_early_is_not_a_success() -> None:
     task = resolve("task", "cubepick-reach")
-    entries = entries_of(task, 10.0)
+    entries = entries_of(task, seed=SEED, hz=10.0)
     trials = run(task, ScriptedPolicy(), CubePickEmbodiment(), entries[:2])
-    [(log, _)] = derive_logs(plan_of(entries), trials).values()
+    [(log, _)] = derive_logs(plan_of(entries, seed=SEED, policies=("p",)), trials).values()
     assert (log.status, log.error) == ("cancelled", "incomplete: 2 of 4 planned trials ran")

@@ -7,6 +7,7 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from plans import plan_of
 from rich.console import Console
 
 from assay_bridge.summary import AttemptOutcome, notes, summarise, table, tally, write_summary
@@ -28,24 +29,7 @@ def entry(index: int, instance: str, task: str = "t/a") -> PlanEntry:
 
 
 def plan(entries: tuple[PlanEntry, ...]) -> Plan:
-    return Plan(
-        schema_version=1,
-        session_id="s",
-        created="2026-03-01T12:00:00Z",
-        seed=3,
-        backend="mock",
-        policies=("scripted",),
-        operator="auto",
-        graders=("checker",),
-        operators=("auto",),
-        cameras=(),
-        control_hz=10.0,
-        mode="lockstep",
-        max_repeats=2,
-        open=False,
-        entries=entries,
-        software={},
-    )
+    return plan_of(entries, seed=3, software={})
 
 
 ENTRIES = (entry(0, "a/x"), entry(1, "a/x"), entry(2, "a/y"), entry(3, "b/z", "t/b"))

@@ -1,0 +1,96 @@
+"""The graph client and the policy node: whose fault it is when there is no chunk."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from fakes import started
+
+from assay_core.errors import ConfigError, PolicyError, RigFault
+from assay_msgs.msg import ResultCode
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        (ResultCode.POLICY_FAILED, PolicyError),
+        (ResultCode.POLICY_UNREACHABLE, RigFault),
+        (ResultCode.DEADLINE_EXCEEDED, PolicyError),
+        (ResultCode.BUSY, RigFault),
+        (ResultCode.STREAM_MISSING, RigFault),
+    ],
+)
+def test_a_failed_inference_ends_the_trial_the_right_way(make_rig, code, kind):
+    fakes, client = make_rig()
+    frames = started(client)
+    fakes.policy.infer_code = (code, "server 10.0.0.5:8202: connection refused")
+    with pytest.raises(kind, match="connection refused"):
+        client.infer(frames, 0, "reach")
+
+
+def test_a_stream_that_the_policy_missed_is_published_again_once(make_rig):
+    fakes, client = make_rig()
+    frames = started(client)
+    fakes.policy.infer_once = (ResultCode.STREAM_MISSING, "left/joint_states")
+    assert client.infer(frames, 0, "reach").actions.shape == (3, 14)
+    assert len(fakes.policy.inferences) == 2
+    client.step(np.zeros(14))
+    fakes.policy.infer_once = (ResultCode.STREAM_MISSING, "left/joint_states")
+    client.infer(client.observe(), 1, "reach")
+    assert len(fakes.world.commands) == 1, "asking for the streams again must not move the arms"
+
+
+@pytest.mark.parametrize(
+    ("rows", "actions", "got"),
+    [(0, [], "0 rows"), (1, [0.0] * 7, "7 values"), (1, [float("nan")] * 14, "14 not finite")],
+)
+def test_a_malformed_chunk_is_the_policys_fault(make_rig, rows, actions, got):
+    fakes, client = make_rig()
+    frames = started(client)
+    fakes.policy.rows, fakes.policy.actions = rows, actions
+    with pytest.raises(PolicyError, match=got):
+        client.infer(frames, 0, "reach")
+
+
+def test_a_policy_that_hangs_has_failed_and_is_named(make_rig, monkeypatch):
+    monkeypatch.setattr("assay_bridge.services.LEASE_S", 0.3)
+    fakes, client = make_rig(infer_s=0.5)
+    frames = started(client)
+    fakes.policy.silent = True
+    with pytest.raises(PolicyError, match=r"policy/infer: no answer within 0.5 s \(policy node: on the graph"):
+        client.infer(frames, 0, "reach")
+
+
+def test_a_policy_whose_process_died_is_the_rigs_fault(make_rig):
+    fakes, client = make_rig(infer_s=0.5)
+    frames = started(client)
+    fakes.remove(fakes.policy.node)
+    with pytest.raises(RigFault, match="policy node: not on the graph"):
+        client.infer(frames, 0, "reach")
+    assert not client._services.alive("policy")
+
+
+def test_a_policy_known_to_be_dead_is_not_waited_for(make_rig):
+    dead = []
+    fakes, client = make_rig(infer_s=600.0, liveness=lambda: dead[0] if dead else None)
+    frames = started(client)
+    fakes.policy.silent = True
+    dead.append("policy (pid 7) was killed by SIGKILL")
+    with pytest.raises(RigFault, match="killed by SIGKILL"):
+        client.infer(frames, 0, "reach")
+
+
+def test_a_policy_busy_with_an_earlier_trial_is_waited_for(make_rig):
+    fakes, client = make_rig(reset_s=20.0)
+    client.start_trial(0, 0)
+    fakes.policy.reset_once = (ResultCode.BUSY, "hangs: inference of trial 000000-0")
+    client.reset_policy({"id": "x"}, 0, 7, "reach")
+    assert len(fakes.policy.resets) == 2
+
+
+def test_a_policy_that_reads_what_the_rig_lacks_is_refused(make_rig):
+    fakes, client = make_rig()
+    client.start_trial(0, 0)
+    fakes.policy.streams = ["left/joint_states", "cameras/right/image_raw"]
+    with pytest.raises(ConfigError, match="got cameras/right/image_raw"):
+        client.reset_policy({"id": "x"}, 0, 7, "reach")

@@ -1,0 +1,124 @@
+"""The graph client and the state of a trial: who ended it, who is waited for, which verdict counts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from fakes import started, until
+
+from assay_bridge.client_types import TrialEnded
+from assay_core.errors import DataError, DeadlineError, RigFault, SafetyStop
+from assay_msgs.msg import ResultCode, TrialState, Verdict
+from assay_msgs.srv import FinishTrial
+
+
+@pytest.mark.parametrize(
+    ("state", "kind"),
+    [(TrialState.SKIPPED, TrialEnded), (TrialState.INVALID, TrialEnded), (TrialState.HALTED, SafetyStop)],
+)
+def test_a_trial_that_ends_before_motion_says_why(make_rig, state, kind):
+    fakes, client = make_rig()
+    fakes.benchmark.end_in_arrange = state
+    client.start_trial(0, 0)
+    with pytest.raises(kind, match="told to"):
+        client.wait_for_state(TrialState.READY, deadline_s=5)
+
+
+def test_a_halt_stops_the_next_step(make_rig):
+    fakes, client = make_rig(world={"success_at": 10_000})
+    started(client)
+    fakes.benchmark.state.message = "operator pressed stop"
+    fakes.benchmark.set(TrialState.HALTED)
+
+    def keep_stepping():
+        for _ in range(1000):
+            client.step(np.zeros(14))
+
+    with pytest.raises(SafetyStop, match="operator pressed stop"):
+        keep_stepping()
+
+
+def test_a_halt_ends_a_step_that_waits(make_rig):
+    fakes, client = make_rig(step_s=600.0)
+    started(client)
+    fakes.world.ignore = 10**9
+    fakes.benchmark.state.message = "operator pressed stop"
+    fakes.benchmark.set(TrialState.HALTED)
+    with pytest.raises(SafetyStop, match="operator pressed stop"):
+        client.step(np.zeros(14))
+    assert client.finish_trial(FinishTrial.Request.STATUS_SAFETY) == TrialState.INVALID, "it must still be finished"
+
+
+def test_a_skip_ends_an_inference_that_waits(make_rig):
+    fakes, client = make_rig(infer_s=600.0)
+    frames = started(client)
+    fakes.policy.silent = True
+    fakes.benchmark.state.message = "object fell"
+    fakes.benchmark.set(TrialState.INVALID)
+    with pytest.raises(TrialEnded, match="object fell"):
+        client.infer(frames, 0, "reach")
+
+
+def test_a_refused_advance_says_how_the_trial_ended(make_rig):
+    fakes, client = make_rig()
+    client.start_trial(0, 0)
+    client.wait_for_state(TrialState.READY, deadline_s=5)
+    fakes.benchmark.codes["advance_trial"] = (ResultCode.TRIAL_STATE, "it is over")
+    with pytest.raises(RigFault, match="it is over"):
+        client.advance(TrialState.RUNNING)
+    fakes.benchmark.state.message = "cannot be arranged"
+    fakes.benchmark.set(TrialState.SKIPPED)
+    until(lambda: client.trial_state.state == TrialState.SKIPPED or client._spinner.once(), "the skip")
+    with pytest.raises(TrialEnded, match="ended in SKIPPED: cannot be arranged"):
+        client.advance(TrialState.RUNNING)
+
+
+def test_a_person_who_is_waited_for_is_told_of_once(make_rig):
+    fakes, client = make_rig()
+    fakes.benchmark.verdict = None
+    told = []
+    client.tell_waiting(lambda *who: told.append(who))
+    started(client)
+    for waiting in (["world"], ["runner", "grader"], ["runner", "grader"]):
+        fakes.benchmark.state.waiting_for = waiting
+        client.advance(TrialState.JUDGE)
+        with pytest.raises(DeadlineError):
+            client.wait_for_verdict(0.3)
+    assert told == [("000003-0", "JUDGE", ("grader",))]
+
+
+def test_only_the_verdict_that_the_benchmark_node_accepted_is_heard(make_rig):
+    _, client = make_rig()
+    started(client)
+    client.advance(TrialState.JUDGE)
+    assert client.wait_for_verdict(5).uuid == "u-1"
+    heard = {subscription.topic_name for subscription in client.node.subscriptions}
+    assert "/benchmark/trial" in heard
+    assert "/benchmark/verdict" not in heard, "anybody may publish there"
+
+
+def test_a_journal_that_is_lost_ends_the_wait_for_a_person(make_rig):
+    fakes, client = make_rig()
+    fakes.benchmark.verdict = None
+    started(client)
+    client.advance(TrialState.JUDGE)
+    fakes.benchmark.state.code, fakes.benchmark.state.message = ResultCode.JOURNAL_FAILED, "journal.sqlite: gone"
+    fakes.benchmark.set(TrialState.JUDGE)
+    with pytest.raises(DataError, match=r"trial 000003-0: journal.sqlite: gone"):
+        client.wait_for_verdict(60)
+
+
+def test_waiting_for_a_verdict_says_who_is_waited_for(make_rig):
+    fakes, client = make_rig()
+    fakes.benchmark.verdict = None
+    started(client)
+    fakes.benchmark.state.waiting_for = ["grader"]
+    client.advance(TrialState.JUDGE)
+    with pytest.raises(DeadlineError, match=r"no verdict within 0.3 s \(it is JUDGE, waiting for grader\)"):
+        client.wait_for_verdict(0.3)
+    fakes.benchmark.state.message = "journal.sqlite: disk full"
+    fakes.benchmark.set(TrialState.JUDGE)
+    with pytest.raises(DeadlineError, match=r"waiting for grader; journal.sqlite: disk full\)"):
+        client.wait_for_verdict(0.3)
+    fakes.benchmark.give_verdict(Verdict.OUTCOME_FAILURE)
+    assert client.wait_for_verdict(5).outcome == "failure"
