@@ -166,11 +166,12 @@ class AssayEmbodiment(EmbodimentBase):
             client, (entry, attempt, entry_json) = self._next(scene, seed)
             realization = client.start_trial(entry.index, attempt, entry_json)
             self.link.begin(realization, client.trial_id)
-            client.wait_for_state(TrialState.READY, deadline_s=self.config.arrange_s)
-            frames = client.first_frames()
             if self.link.wants_policy:
+                # While the scene is being arranged: a policy that fails should not cost an operator's work.
                 client.reset_policy(scene_json(scene), entry.epoch, entry.seed, realization.instruction)
                 self.link.check_policy(client.policy.name)
+            client.wait_for_state(TrialState.READY, deadline_s=self.config.arrange_s)
+            frames = client.first_frames()
             client.advance(TrialState.RUNNING)
             return self._observation(frames)
 
