@@ -167,12 +167,8 @@ class Bench:
         begun = self.monotonic()
         try:
             stored: list[JournalEvent] = yield session.writer.append_all(entries)
-        except JournalLost as error:
-            self.health.failed += 1
-            self._journal_lost(session, str(error))
-            raise Refusal(ResultCode.JOURNAL_FAILED, str(error)) from error
         except DataError as error:
-            self.health.failed += 1
+            self._journal_failed(session, str(error), lost=isinstance(error, JournalLost))
             raise Refusal(ResultCode.JOURNAL_FAILED, str(error)) from error
         except ValueError as error:
             fix = "send finite numbers and Unicode text"
@@ -182,15 +178,23 @@ class Bench:
         self.health.commits.add(self.monotonic() - begun)
         for event in stored:
             session.fold.apply(event)
+        if session.trouble:
+            if session.current is not None and session.current.message == session.trouble:
+                session.current.message = ""
+            session.trouble = ""
         return stored
 
-    def _journal_lost(self, session: Session, why: str) -> None:
-        """Tell the runner that nothing can be recorded any more: it may be waiting for a person."""
+    def _journal_failed(self, session: Session, why: str, *, lost: bool) -> None:
+        """Tell everybody why nothing is recorded: the runner may be waiting for a person whose word cannot be kept."""
         current = session.current
-        session.halted = session.halted or why
-        if current is not None and current.trial.in_progress and current.code != ResultCode.JOURNAL_FAILED:
-            current.code, current.message = ResultCode.JOURNAL_FAILED, why
-            self.publish(session)
+        if lost:
+            session.halted = session.halted or why
+        if current is None or not current.trial.in_progress or why == session.trouble:
+            return
+        session.trouble = current.message = why
+        if lost:
+            current.code = ResultCode.JOURNAL_FAILED
+        self.publish(session)
 
     def happen(self, current: CurrentTrial, event: Event) -> None:
         """Let a committed event take effect: state, and the deadline of a new state."""

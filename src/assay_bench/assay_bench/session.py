@@ -67,6 +67,8 @@ class Session:
     runner_seen: float
     """When the runner was last heard [s, monotonic]."""
     current: CurrentTrial | None = None
+    trouble: str = ""
+    """Why the last commit failed; empty when it did not."""
     halted: str = ""
     """Why no further trial starts; empty when one may."""
     finished: set[int] = field(default_factory=set)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ import pytest
 from harness import Harness
 from sensor_msgs.msg import CompressedImage
 
-from assay_core.journal import JournalReader
+from assay_core.errors import DataError
+from assay_core.journal import JournalEvent, JournalReader, JournalWriter
 from assay_core.trial import State
 from assay_msgs.msg import Abort, Ready, Receipt, ResultCode, Skip, Verdict
 from assay_msgs.srv import FinishTrial
@@ -308,3 +310,25 @@ def test_a_verdict_for_a_journal_that_was_moved_away_gets_no_receipt_and_the_run
     assert bench.code(bench.finish(status=FinishTrial.Request.STATUS_CANCELLED)) == "JOURNAL_FAILED"
     bench.directory.with_name("elsewhere").rename(bench.directory)
     assert JournalReader(bench.directory).results() == ()
+
+
+def test_a_full_disk_is_told_to_who_waits_until_there_is_space_again(
+    bench: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.to(State.JUDGE)
+    append, why = JournalWriter.append_all, DataError("journal.sqlite", got="database or disk is full")
+
+    def full(_writer: JournalWriter, _entries: object) -> Future[list[JournalEvent]]:
+        failed: Future[list[JournalEvent]] = Future()
+        failed.set_exception(why)
+        return failed
+
+    monkeypatch.setattr(JournalWriter, "append_all", full)
+    for _ in range(3):
+        assert name(bench.verdict(uuid=U1)) == "JOURNAL_FAILED"
+    told = [message for message in bench.trials if message.message == str(why)]
+    assert len(told) == 1, "every resend told everybody again"
+    assert (told[0].has_verdict, name(told[0])) == (False, "OK"), "space may come: the trial is not lost"
+    monkeypatch.setattr(JournalWriter, "append_all", append)
+    assert bench.verdict(uuid=U1).accepted
+    assert (bench.trials[-1].message, bench.trials[-1].has_verdict) == ("", True)

@@ -132,7 +132,8 @@ class TrialWatch:
         if not self.current:
             return f"benchmark/trial does not speak of it; {nodes_on_graph(self._spinner.node)}"
         waiting = ", ".join(self.state.waiting_for) or "nobody"
-        return f"it is {state_name(self.state.state)}, waiting for {waiting}"
+        why = f"; {self.state.message}" if self.state.message else ""
+        return f"it is {state_name(self.state.state)}, waiting for {waiting}{why}"
 
     def _on_trial(self, message: TrialState) -> None:
         if message.session_id == self._session_id:
