@@ -190,3 +190,19 @@ def test_a_launch_file_that_is_not_there_is_named() -> None:
         resolve("evla")
     with pytest.raises(ConfigError, match=r"launch file dir/x\.launch\.yaml"):
         resolve("dir/x.launch.yaml")
+
+
+UNUSED = """
+launch:
+  - arg: {name: loud, default: "false", description: turns it on}
+  - arg: {name: speed, default: "1", description: of the talker}
+  - group:
+      - executable: {cmd: "echo $(var speed)", name: talker, if: $(var loud)}
+"""
+
+
+def test_an_argument_that_changes_nothing_is_refused_by_name(write: Write) -> None:
+    path = write(UNUSED)
+    fails(path, "'speed'", "only executable 'talker' takes it", "fix: add loud:=VALUE, or leave speed out", speed="2")
+    (process,) = resolve(path, {"loud": "true", "speed": "2"}).processes
+    assert process.command[-1] == "2"

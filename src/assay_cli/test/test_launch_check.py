@@ -23,6 +23,9 @@ LAUNCH_ONLY = {
     "policy:=scriptd": "did you mean scripted",
     "camera_width:=4": "world: parameter 'camera_width': expected a number from 16 to 4096, got 4",
     "task:=kitchenbnch": "did you mean kitchenbench",
+    "graders:=[anna]": "launch argument 'graders': expected an argument that changes something, got graders:=[anna], "
+    "but only node 'runner' takes it, which is left out. fix: add session:=VALUE or task:=VALUE, or leave graders out",
+    "epochs:=3 seed:=1": "launch argument 'epochs': expected an argument that changes something",
     "task:=stack/plates operators:=[1]": "runner: parameter 'operators': expected string_array, got [1]",
     "task:=stack/plates operator:=none": "--operator none: expected at least one --operator-id ID",
 }

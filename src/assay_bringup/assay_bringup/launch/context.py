@@ -35,6 +35,8 @@ class Context:
     """Environment that processes get."""
     declared: dict[str, Declared] = field(default_factory=dict)
     """Arguments declared so far, of all files."""
+    used: set[str] = field(default_factory=set)
+    """Variables that something has read."""
     messages: list[str] = field(default_factory=list)
     """What `log` actions say."""
     directory: str = ""

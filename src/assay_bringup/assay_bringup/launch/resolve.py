@@ -1,7 +1,8 @@
 """Resolves a launch file with its arguments into the processes it starts, without starting any.
 
-Actions are carried out in order on a `Context`, as `ros2 launch` does it. Two things are stricter, because mistakes
-must not reach a robot: an argument that no file declares is refused, and so is a file that does not exist.
+Actions are carried out in order on a `Context`, as `ros2 launch` does it. Some things are stricter, because mistakes
+must not reach a robot: an argument that no file declares or that changes nothing is refused, and so is a file that does
+not exist.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from assay_bringup.launch.model import Resolved, ResolvedProcess
 from assay_bringup.launch.namespaces import absolute, check_namespace
 from assay_bringup.launch.process_action import process
 from assay_bringup.launch.substitutions import condition, existing_file, perform
+from assay_bringup.launch.unused import Skipped, refuse_unused, skipped
 from assay_core.errors import ConfigError, unknown_name
 
 __all__ = ["declared_arguments", "parse_arguments", "resolve"]
@@ -67,6 +69,7 @@ def resolve(
     for name in arguments or {}:
         if name not in context.declared:
             raise unknown_name("launch argument", name, context.declared)
+    refuse_unused(arguments or {}, context, resolver.left_out)
     _refuse_twins(resolver.processes)
     return Resolved(
         file=context.file,
@@ -101,6 +104,8 @@ class _Resolver:
     def __init__(self, context: Context) -> None:
         self.context = context
         self.processes: list[ResolvedProcess] = []
+        self.left_out: list[Skipped] = []
+        """Actions whose condition did not hold."""
         self._depth = 0
 
     def run(self, path: Path) -> None:
@@ -113,6 +118,7 @@ class _Resolver:
     def _carry_out(self, actions: Iterable[Action]) -> None:
         for action in actions:
             if action.condition is not None and condition(action.condition, self.context) is action.negated:
+                self.left_out.append(skipped(action))
                 continue
             if action.kind in ("node", "executable"):
                 self.processes.append(process(action, self.context))

@@ -73,6 +73,7 @@ def _var(arguments: list[str], _where: Where, context: Context) -> str:
     name = arguments[0]
     if name not in context.variables:
         raise unknown_name("launch variable", name, context.variables)
+    context.used.add(name)
     return context.variables[name]
 
 
