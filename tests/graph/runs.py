@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,15 @@ import psutil
 
 from assay_core.errors import DataError
 from assay_core.journal import JournalReader
+from assay_core.seal import verify_seal
 
 DEADLINE_S = 90.0
 """Generous: the machine may be busy."""
 
 POLL_S = 0.02
+
+INSTANCE = "pour_pasta/full-box"
+"""What a session runs where it does not matter."""
 
 
 def wait_for(condition: Callable[[], Any], what: str, deadline_s: float = DEADLINE_S) -> Any:
@@ -129,6 +134,46 @@ def assay(*argv: str, cwd: Path, env: dict[str, str] | None = None) -> Iterator[
         yield running
     finally:
         running.close()
+
+
+def start(
+    cwd: Path,
+    *more: str,
+    epochs: int = 1,
+    cameras: int = 0,
+    policy: str = "scripted",
+    tasks: Sequence[str] = (INSTANCE,),
+    env: dict[str, str] | None = None,
+) -> contextlib.AbstractContextManager[Assay]:
+    """Run `assay eval` with session `s` in ``cwd``."""
+    return assay(
+        *("eval", *tasks, "--session", "s", "--epochs", str(epochs), "--cameras", str(cameras)),
+        *("--policy", policy, "--json", *more),
+        cwd=cwd,
+        env=env,
+    )
+
+
+def resume(cwd: Path, trials: int, env: dict[str, str] | None = None) -> JournalReader:
+    """Run `assay resume` on session `s` to its end, which must be complete."""
+    with assay("resume", "s", "--json", cwd=cwd, env=env) as again:
+        assert again.wait() == 0, again.stderr()
+        assert again.survivors() == []
+    return check_complete(cwd / "s", trials)
+
+
+def check_complete(session: Path, trials: int) -> JournalReader:
+    """Every planned trial is in the results exactly once, and every attempt is accounted for."""
+    reader = JournalReader(session)
+    reader.verify()
+    results = reader.results()
+    assert [result.entry.index for result in results] == list(range(trials))
+    assert all(result.counted for result in results), [(r.entry.index, r.outcome, r.reason) for r in results]
+    summary = json.loads((session / "summary.json").read_text())
+    invalid = sum(not attempt.outcome()[1] for attempt in reader.attempts())
+    assert (summary["status"], summary["trials"], summary["invalid"]) == ("done", trials, invalid)
+    assert verify_seal(session) == []
+    return reader
 
 
 def journal_events(session: Path) -> list[Any]:
