@@ -129,11 +129,12 @@ class TrialWatch:
             self._gate.open = was_open
 
     def _standing(self) -> str:
+        nodes = nodes_on_graph(self._spinner.node)
         if not self.current:
-            return f"benchmark/trial does not speak of it; {nodes_on_graph(self._spinner.node)}"
+            return f"benchmark/trial does not speak of it; {nodes}"
         waiting = ", ".join(self.state.waiting_for) or "nobody"
         why = f"; {self.state.message}" if self.state.message else ""
-        return f"it is {state_name(self.state.state)}, waiting for {waiting}{why}"
+        return f"it is {state_name(self.state.state)}, waiting for {waiting}{why}; {nodes}"
 
     def _on_trial(self, message: TrialState) -> None:
         if message.session_id == self._session_id:
