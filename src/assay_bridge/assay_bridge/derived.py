@@ -44,11 +44,12 @@ class Derived:
     """What could not be derived, one sentence each."""
 
 
-def rederive(directory: str | Path) -> Derived:
+def rederive(directory: str | Path, *, status: str = "") -> Derived:
     """Derive ``logs/`` and ``summary.json`` of a session from its journal.
 
     Args:
         directory: Session directory.
+        status: For a session with an open plan that is about to be closed: what it will be. Otherwise the journal says.
 
     Raises:
         DataError: The journal is missing, damaged or foreign.
@@ -60,7 +61,7 @@ def rederive(directory: str | Path) -> Derived:
     problems: list[str] = []
     trials = _logged(fold, problems)
     logs = write_logs(directory / LOGS_DIR, derive_logs(plan, trials), plan.session_id)
-    summary = summarise(plan, tally(plan, _outcomes(fold)), session_status(fold))
+    summary = summarise(plan, tally(plan, _outcomes(fold)), status or session_status(fold))
     write_summary(directory, summary)
     counted = sum(trial.counted for trial in trials)
     return Derived(summary, tuple(logs), counted == len(plan.entries) > 0, tuple(problems))

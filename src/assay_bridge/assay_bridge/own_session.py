@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib.metadata
 import time
 import uuid
+import warnings
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -20,10 +21,13 @@ from inspect_robots.types import Action, Observation, StepResult
 
 from assay_bridge.client import GraphClient
 from assay_bridge.client_types import ClientConfig
+from assay_bridge.derived import rederive
 from assay_bridge.link import Link
 from assay_bridge.preflight import check_directory, create_session, discard_session
 from assay_bridge.record import dumps, from_record
+from assay_bridge.summary import DONE
 from assay_core.errors import AssayError, ConfigError, PolicyError, SafetyStop
+from assay_core.journal import JOURNAL_FILE
 from assay_core.plan import PLAN_SCHEMA_VERSION, Plan, PlanEntry
 from assay_core.program import command
 from assay_msgs.msg import TrialState
@@ -161,9 +165,22 @@ class OwnSession:
                 if broken
                 else CloseSession.Request.STATUS_DONE
             )
+            if status == CloseSession.Request.STATUS_DONE:
+                self._derive(DONE)  # before the seal, which covers it
             self.client.close_session(status, str(self._link.failure or ""))
+            if status != CloseSession.Request.STATUS_DONE:
+                self._derive("")
         finally:
             self.client.close()
+
+    def _derive(self, status: str) -> None:
+        """Derive logs and summary; what keeps them from being derived must not keep the session from being closed."""
+        if not (self.directory / JOURNAL_FILE).exists():
+            return  # on another machine
+        try:
+            rederive(self.directory, status=status)
+        except (AssayError, OSError) as error:
+            warnings.warn(f"session {self.directory}: no logs and summary: {error}", RuntimeWarning, stacklevel=3)
 
     def _finish(self, *, closing: bool) -> None:
         """Bring the current trial, if any, to its end."""

@@ -113,7 +113,8 @@ def _sessions_view(found: list[dict[str, Any]]) -> RenderableType:
             shown.add_row(one["path"], one["status"], "", "", "", one["problem"])
             continue
         status = f"{one['status']}, sealed" if one.get("sealed") else one["status"]
-        trials = f"{one.get('trials', '?')}/{one['planned']}"
+        # A session of the framework's own command line plans trial by trial.
+        trials = f"{one.get('trials', '?')}/{one['planned']}" if one["planned"] else str(one.get("trials", "?"))
         shown.add_row(one["path"], status, trials, ", ".join(one["policies"]), one["backend"], one["created"])
     return Group(shown, "trials: those that count, of those planned. created: UTC.")
 
