@@ -113,6 +113,16 @@ class Assay:
         names = [path.name for path in Path("/dev/shm").iterdir()]
         return sorted(name for name in names if any(segment in name for segment in self._shared))
 
+    def shared_memory_promised(self) -> dict[str, int]:
+        """Return how much shared memory of each segment is not backed by memory yet [bytes]."""
+        self.nodes()
+        found = {}
+        for name in self._shared:
+            with contextlib.suppress(FileNotFoundError):
+                status = (Path("/dev/shm") / name).stat()
+                found[name] = max(0, status.st_size - 512 * status.st_blocks)
+        return found
+
     def close(self) -> None:
         """End whatever is left, hard."""
         self.nodes()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 import uuid
 from pathlib import Path
@@ -30,7 +29,7 @@ def test_a_session_that_is_moved_away_stops_at_once_and_goes_on_where_it_was(tmp
         assert run.wait() == 1, run.stderr()
         assert "journal.sqlite: expected the journal of the session that is running, got no such file" in run.stderr()
         assert "Traceback" not in run.stderr()
-    shutil.rmtree(tmp_path / "s", ignore_errors=True)  # a picture that was under way makes the directory again
+    assert not (tmp_path / "s").exists(), "a second session directory took the place of the first"
     (tmp_path / "elsewhere").rename(tmp_path / "s")
     assert trials_ended(tmp_path / "s") < 64
     resume(tmp_path, 64)
@@ -64,11 +63,15 @@ def test_an_operator_may_stop_a_trial_early_and_it_is_judged(tmp_path: Path) -> 
 
 
 def test_a_disk_that_fills_up_stops_the_session_by_name_and_it_goes_on_later(tmp_path: Path) -> None:
+    """A full disk costs one attempt. Shared memory cannot run out in mid-session: it is taken at the start."""
     session = tmp_path / "s"
     with domain() as number, observing(number) as observer:
         rig = {"ROS_DOMAIN_ID": str(number)}
         with start(tmp_path, epochs=64, env=rig) as run:
             wait_for_trials(run, session, 1)
+            promised = run.shared_memory_promised()
+            assert len(promised) > 4
+            assert set(promised.values()) == {0}, "shared memory that fills up after the start would kill a process"
             # The kernel refuses the journal's process every byte from here on, as a full disk does.
             node, size = run.node("benchmark"), (session / "journal.sqlite-wal").stat().st_size
             node.rlimit(psutil.RLIMIT_FSIZE, (size, node.rlimit(psutil.RLIMIT_FSIZE)[1]))

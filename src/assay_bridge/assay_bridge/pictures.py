@@ -6,6 +6,7 @@ must not wait for, so a thread does it; OpenCV leaves the interpreter's lock whi
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
 import threading
@@ -64,9 +65,20 @@ class PictureWriter:
                     ok, data = cv2.imencode(".jpg", bgr, [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])
                     if not ok:
                         raise OSError("the encoder refused the picture")
-                    path.parent.mkdir(parents=True, exist_ok=True)
-                    part = path.with_suffix(".part")
-                    part.write_bytes(data.tobytes())
-                    os.replace(part, path)  # noqa: PTH105 - one call, no second lookup
+                    # Not the session's directory: where that is gone, a new one must not take its place.
+                    self._directory.mkdir(exist_ok=True)
+                    path.parent.mkdir(exist_ok=True)
+                    _write(path, data.tobytes())
                 except (OSError, cv2.error) as error:
                     self._failures.append(f"{path}: {error}")
+
+
+def _write(path: Path, data: bytes) -> None:
+    part = path.with_suffix(".part")
+    try:
+        part.write_bytes(data)
+        os.replace(part, path)  # noqa: PTH105 - one call, no second lookup
+    except OSError:
+        with contextlib.suppress(OSError):
+            part.unlink()
+        raise

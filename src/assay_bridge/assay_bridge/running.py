@@ -139,7 +139,7 @@ def run_job(job: Job, watch: Watch, progress: Progress) -> tuple[SessionEnd, Der
     try:
         return end, rederive(job.directory)
     except (AssayError, OSError) as error:
-        progress.message(f"warning: logs and summary could not be derived: {error}")
+        progress.message(f"warning: logs and summary of {job.directory} could not be derived: {error}")
         return end, None
 
 

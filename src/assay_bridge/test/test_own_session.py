@@ -121,6 +121,21 @@ def test_a_rig_fault_halts_the_run_and_leaves_the_session_open_for_resuming(fake
     assert (closed.status, "left/joint_states" in closed.reason) == (CloseSession.Request.STATUS_INCOMPLETE, True)
 
 
+def test_a_trial_that_an_operator_ends_keeps_its_motion(fakes, task, tmp_path):
+    class Stopped(Still):
+        def act(self, observation):
+            if self.calls == 1:
+                fakes.benchmark.state.message = "stopped by ann"
+                fakes.benchmark.set(TrialState.INVALID)
+            return super().act(observation)
+
+    fakes.world.success_at = 10_000
+    log = run(task, Stopped(), tmp_path)
+    assert "stopped by ann" in log.error
+    (finished,) = fakes.benchmark.of("finish_trial")
+    assert json.loads(finished.record_json)["steps"] >= 1
+
+
 def test_an_interrupt_cancels_the_trial(fakes, task, tmp_path):
     class Interrupted(Still):
         def act(self, observation):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import cv2
 import numpy as np
+import pytest
 
 from assay_bridge.pictures import PictureWriter, picture_name
 
@@ -30,3 +33,24 @@ def test_what_cannot_be_written_is_said_at_the_end(tmp_path: Path) -> None:
     writer.put("000001-0", {"top_cam": np.zeros((8, 8, 3), np.uint8)})
     [failure] = writer.close()
     assert "000001-0" in failure
+
+
+def test_a_session_directory_that_is_gone_is_not_made_again(tmp_path: Path) -> None:
+    writer = PictureWriter(tmp_path / "gone" / "trials")
+    writer.put("000001-0", {"top_cam": np.zeros((8, 8, 3), np.uint8)})
+    assert len(writer.close()) == 1
+    assert not (tmp_path / "gone").exists()
+
+
+def test_a_full_disk_leaves_no_half_of_a_picture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(path: Path, data: bytes) -> int:
+        with path.open("wb") as file:
+            file.write(data[:10])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    writer = PictureWriter(tmp_path)
+    writer.put("000001-0", {"top_cam": np.zeros((8, 8, 3), np.uint8)})
+    [failure] = writer.close()
+    assert "No space left on device" in failure
+    assert list((tmp_path / "000001-0").iterdir()) == []
