@@ -18,7 +18,7 @@ from assay_bridge.answers import error_for
 from assay_bridge.client_types import ChunkData, ClientConfig
 from assay_bridge.frames import joint_stream
 from assay_bridge.services import Services, Unanswered
-from assay_core.errors import ConfigError, DeadlineError, PolicyError
+from assay_core.errors import ConfigError, DeadlineError, PolicyError, RigFault
 from assay_core.rig import ACTION_DIM, ACTION_LABELS, ARMS
 from assay_msgs.msg import ResultCode, StreamStamp
 from assay_msgs.srv import InferPolicy, ResetPolicy
@@ -54,6 +54,8 @@ class PolicyCalls:
         """Streams that the policy reads, from its last reset."""
         self.label = ""
         """The label operators may see."""
+        self._hangs_since = ""
+        """Trial in which the node fell silent; empty while it answers."""
         self.name = ""
         """What the node says that it serves, e.g. ``inspect:molmoact2``; empty when it does not say."""
         services.add(ResetPolicy, "policy/reset")
@@ -138,13 +140,25 @@ class PolicyCalls:
         return _chunk(answer.chunk)
 
     def _ask(self, kind: Any, name: str, request: Any, deadline_s: float) -> Any:
-        """Return the node's answer; a node that lives and gives none has failed (docs/decisions/0006)."""
+        """Return the node's answer; a node that lives and gives none has failed (docs/decisions/0006).
+
+        Raises:
+            PolicyError: It lives, and gave no answer.
+            RigFault: It is gone, or has not answered since an earlier trial: that one it has failed, not this one.
+        """
         try:
-            return self._services.ask(kind, name, request, deadline_s=deadline_s, node=NODE)
+            answer = self._services.ask(kind, name, request, deadline_s=deadline_s, node=NODE)
         except Unanswered as error:
-            if self._services.alive(NODE):
-                raise PolicyError(str(error)) from error
-            raise
+            if not self._services.alive(NODE):
+                raise
+            if self._hangs_since not in ("", request.trial_id):
+                raise RigFault(
+                    f"{error}; it hangs since trial {self._hangs_since}. fix: restart the policy node, then resume"
+                ) from error
+            self._hangs_since = request.trial_id
+            raise PolicyError(str(error)) from error
+        self._hangs_since = ""
+        return answer
 
 
 def _must_be_ok(name: str, answer: Any) -> None:

@@ -25,6 +25,9 @@ __all__ = ["TERMINAL", "TrialWatch"]
 TERMINAL = frozenset({TrialState.DONE, TrialState.SKIPPED, TrialState.INVALID, TrialState.HALTED})
 """States in which a trial is over."""
 
+BENCHMARK = "benchmark"
+"""Name of the node that keeps the trial's state."""
+
 PEOPLE = ("operator", "grader")
 """Who may be a person, of those that ``TrialState.waiting_for`` names."""
 
@@ -134,7 +137,8 @@ class TrialWatch:
             return f"benchmark/trial does not speak of it; {nodes}"
         waiting = ", ".join(self.state.waiting_for) or "nobody"
         why = f"; {self.state.message}" if self.state.message else ""
-        return f"it is {state_name(self.state.state)}, waiting for {waiting}{why}; {nodes}"
+        there = "" if BENCHMARK in self._spinner.node.get_node_names() else f"{BENCHMARK} node: not on the graph; "
+        return f"{there}it is {state_name(self.state.state)}, waiting for {waiting}{why}; {nodes}"
 
     def _on_trial(self, message: TrialState) -> None:
         if message.session_id == self._session_id:

@@ -273,6 +273,8 @@ class FakePolicy:
 
     def _reset(self, request: Any, response: Any) -> Any:
         self.resets.append(request)
+        if self.silent:
+            raise SystemExit
         response.code, response.message = self.reset_code
         if self.reset_once is not None:
             (response.code, response.message), self.reset_once = self.reset_once, None

@@ -61,6 +61,26 @@ def test_a_policy_that_hangs_has_failed_and_is_named(make_rig, monkeypatch):
         client.infer(frames, 0, "reach")
 
 
+def test_a_later_trial_does_not_fail_for_an_earlier_ones_hang(make_rig, monkeypatch):
+    monkeypatch.setattr("assay_bridge.services.LEASE_S", 0.3)
+    fakes, client = make_rig(infer_s=0.5, reset_s=0.5)
+    frames = started(client)
+    fakes.policy.silent = True
+    for _ in range(2):
+        with pytest.raises(PolicyError, match="policy/infer: no answer"):
+            client.infer(frames, 0, "reach")
+    client.start_trial(4, 0)
+    for _ in range(2):
+        with pytest.raises(RigFault, match=r"policy/reset: no answer within .*; it hangs since trial 000003-0. fix: "):
+            client.reset_policy({"id": "x"}, 0, 7, "reach")
+    fakes.policy.silent = False
+    started(client, 5)
+    fakes.policy.silent = True
+    client.start_trial(6, 0)
+    with pytest.raises(PolicyError, match="policy/reset: no answer"):
+        client.reset_policy({"id": "x"}, 0, 7, "reach")
+
+
 def test_a_policy_whose_process_died_is_the_rigs_fault(make_rig):
     fakes, client = make_rig(infer_s=0.5)
     frames = started(client)

@@ -114,7 +114,8 @@ def test_waiting_for_a_verdict_says_who_is_waited_for(make_rig):
     started(client)
     fakes.benchmark.state.waiting_for = ["grader"]
     client.advance(TrialState.JUDGE)
-    with pytest.raises(DeadlineError, match=r"no verdict within 0.3 s \(it is JUDGE, waiting for grader; nodes on the graph: b"):
+    told = r"no verdict within 0.3 s \(it is JUDGE, waiting for grader; nodes on the graph: b"
+    with pytest.raises(DeadlineError, match=told):
         client.wait_for_verdict(0.3)
     fakes.benchmark.state.message = "journal.sqlite: disk full"
     fakes.benchmark.set(TrialState.JUDGE)
@@ -122,3 +123,13 @@ def test_waiting_for_a_verdict_says_who_is_waited_for(make_rig):
         client.wait_for_verdict(0.3)
     fakes.benchmark.give_verdict(Verdict.OUTCOME_FAILURE)
     assert client.wait_for_verdict(5).outcome == "failure"
+
+
+def test_a_benchmark_node_that_left_is_named_where_a_verdict_is_waited_for(make_rig):
+    fakes, client = make_rig()
+    fakes.benchmark.verdict = None
+    started(client)
+    client.advance(TrialState.JUDGE)
+    fakes.remove(fakes.benchmark.node)
+    with pytest.raises(DeadlineError, match=r"\(benchmark node: not on the graph; it is JUDGE, waiting for"):
+        client.wait_for_verdict(1.0)
