@@ -10,7 +10,6 @@ import json
 
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import KeyValue
-from std_msgs.msg import Header
 
 from assay_core.journal_events import VerdictContent
 from assay_core.realization import TrialRealization
@@ -91,8 +90,7 @@ def realization_from_msg(msg: Realization) -> TrialRealization:
 
 def verdict_to_msg(data: VerdictContent, trial_id: str) -> Verdict:
     """Return the message of a verdict, as its grader sent it."""
-    return Verdict(
-        header=Header(stamp=from_ns(data.decided_ns)),
+    msg = Verdict(
         uuid=data.uuid,
         trial_id=trial_id,
         grader_id=data.grader_id,
@@ -105,3 +103,5 @@ def verdict_to_msg(data: VerdictContent, trial_id: str) -> Verdict:
         note=data.note,
         supersedes=data.supersedes,
     )
+    msg.header.stamp = from_ns(data.decided_ns)
+    return msg
