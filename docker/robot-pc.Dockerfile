@@ -2,6 +2,7 @@
 #
 #   docker build -f docker/robot-pc.Dockerfile -t assay-robot-pc .
 #   docker run --rm -it --shm-size=1g --network=host assay-robot-pc ./assay eval kitchenbench/pour_pasta
+#   docker run --rm -it --shm-size=1g --network=host assay-robot-pc ros2 launch assay_bringup eval.launch.yaml
 #
 # --shm-size: images travel through shared memory, 64 MiB for each process of the graph; Docker's 64 MB in all is too
 # little. --ipc=host shares the machine's /dev/shm instead, which nodes outside of the container need anyway.
@@ -21,5 +22,6 @@ WORKDIR /assay
 COPY . .
 RUN source /opt/ros/jazzy/setup.bash && ./assay setup && rm -rf .assay/cache
 
-# The base image's entry point sources ROS 2, which is what ./assay looks for.
+# The base image's entry point sources ROS 2 alone; `ros2 launch assay_bringup eval.launch.yaml` needs the workspace too.
+ENTRYPOINT ["/assay/docker/robot-pc-entrypoint.sh"]
 CMD ["./assay", "--help"]

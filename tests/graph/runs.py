@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 import json
 import os
 import re
@@ -39,6 +40,24 @@ def wait_for(condition: Callable[[], Any], what: str, deadline_s: float = DEADLI
         if time.monotonic() > end:
             raise TimeoutError(f"{what}: not within {deadline_s:g} s")
         time.sleep(POLL_S)
+
+
+def bound(pid: int) -> set[str]:
+    """Return the addresses of every UDP and TCP socket of a process, as the kernel lists them."""
+    inodes = set()
+    for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+        target = str(descriptor.readlink())
+        if target.startswith("socket:["):
+            inodes.add(target[8:-1])
+    found = set()
+    for table in ("udp", "udp6", "tcp", "tcp6"):
+        for line in Path(f"/proc/{pid}/net/{table}").read_text(encoding="ascii").splitlines()[1:]:
+            fields = line.split()
+            if fields[9] in inodes:
+                raw = bytes.fromhex(fields[1].partition(":")[0])
+                words = b"".join(raw[i : i + 4][::-1] for i in range(0, len(raw), 4))
+                found.add(str(ipaddress.ip_address(words)))
+    return found
 
 
 class Assay:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import re
 import signal
@@ -17,6 +16,9 @@ import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
+
+sys.path.insert(0, str(Path(__file__).parent))
+from runs import bound
 
 from assay_bringup import shm
 from assay_bringup.launch import GraphProcesses, resolve
@@ -40,24 +42,6 @@ def running(tmp_path: Path, number: int, **arguments: str) -> Iterator[GraphProc
         yield graph
     finally:
         graph.stop(now=True)
-
-
-def bound(pid: int) -> set[str]:
-    """Return the addresses of every UDP and TCP socket of a process, as the kernel lists them."""
-    inodes = set()
-    for descriptor in Path(f"/proc/{pid}/fd").iterdir():
-        target = str(descriptor.readlink())
-        if target.startswith("socket:["):
-            inodes.add(target[8:-1])
-    found = set()
-    for table in ("udp", "udp6", "tcp", "tcp6"):
-        for line in Path(f"/proc/{pid}/net/{table}").read_text(encoding="ascii").splitlines()[1:]:
-            fields = line.split()
-            if fields[9] in inodes:
-                raw = bytes.fromhex(fields[1].partition(":")[0])
-                words = b"".join(raw[i : i + 4][::-1] for i in range(0, len(raw), 4))
-                found.add(str(ipaddress.ip_address(words)))
-    return found
 
 
 def segments(pid: int) -> set[str]:

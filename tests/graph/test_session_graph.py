@@ -21,6 +21,7 @@ from runs import (
     INSTANCE,
     Assay,
     assay,
+    bound,
     check_complete,
     journal_events,
     kill,
@@ -273,6 +274,7 @@ def test_a_session_in_progress_keeps_others_off_its_rig_and_its_directory(tmp_pa
     session = tmp_path / "a" / "s"
     with start(tmp_path / "a", epochs=400) as first:
         wait_for_trials(first, session, 1)
+        assert bound(first.process.pid) == {"127.0.0.1"}, "the runner can be reached from elsewhere"
         number = domain_of(first)
         with assay(
             *("eval", INSTANCE, "--session", "s", "--cameras", "0", "--attach"),

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import os
+
 import pytest
-from assay_tools import house_rules, lint
+import yaml
+from assay_tools import house_rules, lint, main
 from assay_tools.errors import SetupError
 from checkouts import write
 
@@ -105,3 +108,22 @@ def test_an_unknown_argument_is_refused(layout):
 
 def test_a_missing_tool_is_a_finding(layout):
     assert "no-such-tool" in lint._findings(["no-such-tool"], layout.root, {"PATH": "/usr/bin"})
+
+
+def test_hooks_before_a_commit_run_our_own_verbs_and_fetch_nothing(root):
+    hooks = yaml.safe_load((root / ".pre-commit-config.yaml").read_text())["repos"]
+    assert [repo["repo"] for repo in hooks] == ["local"], "a hook from elsewhere would be a dependency without a lock"
+    known = main.verbs((root / "tools/assay_tools/help.txt").read_text())
+    for hook in hooks[0]["hooks"]:
+        program, verb = hook["entry"].split()
+        assert (program, verb in known, hook["language"]) == ("./assay", True, "system")
+
+
+def test_the_image_of_a_robot_pc_has_the_workspace_in_every_command(root):
+    recipe = (root / "docker/robot-pc.Dockerfile").read_text()
+    entry = root / "docker/robot-pc-entrypoint.sh"
+    assert f'ENTRYPOINT ["/assay/docker/{entry.name}"]' in recipe
+    assert os.access(entry, os.X_OK)
+    sourced = [line.split()[1].strip('"') for line in entry.read_text().splitlines() if line.startswith("source ")]
+    assert sourced == ["/opt/ros/$ROS_DISTRO/setup.bash", "/assay/install/setup.bash"]
+    assert "WORKDIR /assay\n" in recipe
