@@ -98,7 +98,7 @@ def show_view(data: Mapping[str, Any]) -> RenderableType:
         setup.add_row(Text(f"  {name}"), Text(distribution), spoken)
     objects = Table(box=None, show_header=False, padding=(0, 2))
     for item in data["objects"]:
-        rest = ", ".join(_said(*pair, data) for pair in item.items() if pair[0] not in ("name", "asset", "role"))
+        rest = ", ".join(_said(k, value, data) for k, value in item.items() if k not in ("name", "asset", "role"))
         asset = _meant(item["asset"], data)
         objects.add_row(Text(f"  {item['name']}"), Text(str(asset)), Text(item["role"] or "-"), Text(rest))
     parameters = ", ".join(f"{name} = {_meant(value, data)}" for name, value in data["success"].items())
