@@ -84,13 +84,15 @@ def ask_graph(stop: Stop, tell: Callable[[str], None], *, deadline_s: float = AT
     from assay_ros import qos, quiet
     from assay_ros.executor import QuickExecutor
     from assay_ros.names import SERVING_TOPIC
+    from assay_ros.shm_noise import held_back
 
     number = domain_number()
     named = "ROS_DOMAIN_ID" if os.environ.get("ROS_DOMAIN_ID", "").strip() else "ROS_DOMAIN_ID is not set"
     tell(f"looking for a graph in ROS domain {number} ({named}), for up to {deadline_s:g} s")
     context = Context()
     rclpy.init(args=[], context=context, domain_id=number)
-    node = Node("runner_asking", context=context, start_parameter_services=False)
+    with held_back():
+        node = Node("runner_asking", context=context, start_parameter_services=False)
     executor = QuickExecutor(context=context)
     heard: list[Any] = []
     try:

@@ -99,9 +99,11 @@ def run_job(job: Job, watch: Watch, progress: Progress) -> tuple[SessionEnd, Der
     from assay_bridge.embodiment import AssayEmbodiment
     from assay_bridge.policy import AssayPolicy
     from assay_bridge.session import SessionRunner
+    from assay_ros.shm_noise import held_back
 
     try:
-        client = GraphClient(client_config(job.plan), liveness=watch)
+        with held_back():
+            client = GraphClient(client_config(job.plan), liveness=watch)
         try:
             if job.plan.operator == "none":
                 client.tell_waiting(lambda *who: progress.message(waiting_words(job.plan, *who)))

@@ -24,6 +24,7 @@ from assay_bringup.launch.resolve import declared_arguments, parse_arguments, re
 from assay_core.domains import from_environment, hold_rig
 from assay_core.errors import AssayError, ConfigError
 from assay_core.program import command
+from assay_ros.shm_noise import is_noise
 
 __all__ = ["main"]
 
@@ -122,7 +123,7 @@ def _run(resolved: Resolved, log_dir: str | None) -> int:
     writing = threading.Lock()
 
     def echo(label: str, line: str, stream: str) -> None:
-        if stream in outputs[label]:
+        if stream in outputs[label] and not is_noise(line):
             _say(f"[{label}] {line}", writing)
 
     directory = Path(log_dir) if log_dir else _default_log_dir()
