@@ -7,11 +7,12 @@ traceback goes to a file whose name is printed.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from assay_bridge.exit_codes import DONE, HALTED, INCOMPLETE, INTERRUPTED, USAGE
@@ -31,6 +32,7 @@ __all__ = [
     "complain",
     "guarded",
     "number",
+    "own_output",
     "page",
     "say",
     "silence_output",
@@ -56,6 +58,35 @@ def page(content: RenderableType) -> None:
 def silence_output() -> None:
     """Send further output nowhere: whoever read it has left, and Python would complain again while it shuts down."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextlib.contextmanager
+def own_output() -> Iterator[None]:
+    """Keep standard output for what Python writes inside the block: C++ code, which logs there, gets standard error.
+
+    A test's or a caller's replacement of `sys.stdout` is left alone.
+    """
+    before = sys.stdout
+    try:
+        before.flush()
+        kept = os.dup(1) if before.fileno() == 1 else -1
+    except (OSError, ValueError):
+        kept = -1
+    if kept < 0:
+        yield
+        return
+    sys.stdout = os.fdopen(kept, "w", encoding=before.encoding, errors=before.errors)
+    with contextlib.suppress(OSError):  # a closed standard error
+        os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError, ValueError):
+            sys.stdout.flush()
+        os.dup2(kept, 1)
+        ours, sys.stdout = sys.stdout, before
+        with contextlib.suppress(OSError, ValueError):
+            ours.close()
 
 
 def complain(text: str) -> None:

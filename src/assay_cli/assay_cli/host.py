@@ -22,7 +22,7 @@ from assay_bridge.attached import domain_number
 from assay_bridge.progress import Progress
 from assay_bridge.running import Job, closing_words, exit_code, opening_words, run_job, unvalidated_instances, way_on
 from assay_bridge.stop import Interrupted, Stop, Watch
-from assay_cli.console import INTERRUPTED, complain, page, say, silence_output
+from assay_cli.console import INTERRUPTED, complain, own_output, page, say, silence_output
 from assay_core.domains import claim, from_environment, hold_rig
 from assay_core.errors import AssayError
 
@@ -133,7 +133,7 @@ def run_session(plan: Plan, prepare: Callable[[], Job], *, attach: bool, as_json
         RigFault: The graph did not come up.
     """
     job: Job | None = None
-    with Stop() as stop:
+    with own_output(), Stop() as stop:
         try:
             with _graph(plan, stop, attach=attach) as (graph, ready):
                 logs = None if graph is None else graph.log_dir

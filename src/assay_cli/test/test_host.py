@@ -166,3 +166,17 @@ def test_a_signal_before_anything_started_is_an_interruption(signum: signal.Sign
     assert process.returncode == 130
     assert err == "interrupted\n"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_c_code_writes_does_not_get_into_the_output(tmp_path: Path) -> None:
+    script = (
+        "import os, sys\n"
+        "from assay_cli.console import own_output, say\n"
+        "say('before')\n"
+        "with own_output():\n"
+        "    os.write(1, b'noise of a library\\n')\n"
+        "    say('{}')\n"
+        "say('after')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("before\n{}\nafter\n", "noise of a library\n")
