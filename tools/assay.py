@@ -11,7 +11,17 @@ def leave(_signum, _frame):
     os._exit(130)
 
 
+def open_closed():
+    """Give closed standard streams a place to go: Python and what it starts would fail at the first word."""
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is None:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number, which is this one
+            setattr(sys, name, os.fdopen(number, mode))
+            os.set_inheritable(number, True)
+
+
 if __name__ == "__main__":
+    open_closed()
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, leave)
 

@@ -54,6 +54,12 @@ def test_version_names_release_and_commit_without_an_environment(clone, root):
     assert list(clone.glob(".venv*")) == []
 
 
+def test_closed_streams_are_no_obstacle(root, tmp_path):
+    words = f"{root / 'assay'} exec"
+    script = f"{words} sh -c 'echo out; echo err >&2' 2>&-; {words} true <&- >&- 2>&-; echo $?"
+    assert run(["sh", "-c", script], cwd=tmp_path).stdout == "out\n0\n"
+
+
 def test_help_names_exactly_the_verbs_that_there_are(root):
     from assay_cli.__main__ import VERBS
 
