@@ -15,6 +15,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
 from rclpy.exceptions import InvalidHandle
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
@@ -26,8 +27,11 @@ __all__ = ["QuickExecutor"]
 _COROUTINE_POLL_NS = 1_000_000
 """Longest wait while a coroutine is suspended [ns]: nothing else tells when it can go on."""
 
-_Served = tuple[Any, Any, int, Callable[[Any], None] | None]
-"""Entity, its handle, the handle's address, and what serves it (None: rclpy does)."""
+_Served = tuple[Any, Any, int, Callable[[Any], None] | None, bool]
+"""Entity, its handle, the handle's address, what serves it (None: rclpy does), and whether its group may close."""
+
+_OPEN_GROUPS = (MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup)
+"""Groups that let everything run while nothing is suspended; others are asked each time."""
 
 
 class QuickExecutor(SingleThreadedExecutor):
@@ -91,15 +95,15 @@ class QuickExecutor(SingleThreadedExecutor):
             timeout_ns = _COROUTINE_POLL_NS
         wait_set = self._wait_set
         try:
-            self._fill(wait_set)
-        except InvalidHandle:  # destroyed by somebody who did not say so, like a node at its end
+            self._fill(wait_set, suspended)
+        except (InvalidHandle, _rclpy.RCLError):  # destroyed by somebody who did not say so, like a node at its end
             self._stale = True
+            if not self._context.ok():
+                raise ExternalShutdownException from None
             return
         wait_set.wait(timeout_ns)
         if self._is_shutdown:
             return
-        if not self._context.ok():
-            raise ExternalShutdownException
         leave_to_rclpy = self._is_rare_ready(wait_set)
         self._serve_guards(wait_set)
         for kind, served in (
@@ -137,17 +141,13 @@ class QuickExecutor(SingleThreadedExecutor):
         self._stale = False
         nodes = self.get_nodes()
         self._subscriptions = [
-            (item, item.handle, item.handle.pointer, _plain(item.callback, self._take_subscription_now))
+            _served(item, _plain(item.callback, self._take_subscription_now))
             for node in nodes
             for item in node.subscriptions
         ]
-        self._clients = [
-            (item, item.handle, item.handle.pointer, self._take_client_now) for node in nodes for item in node.clients
-        ]
+        self._clients = [_served(item, self._take_client_now) for node in nodes for item in node.clients]
         self._services = [
-            (item, item.handle, item.handle.pointer, _plain(item.callback, self._take_service_now))
-            for node in nodes
-            for item in node.services
+            _served(item, _plain(item.callback, self._take_service_now)) for node in nodes for item in node.services
         ]
         self._timers = [item for node in nodes for item in node.timers]
         self._node_guards = [item for node in nodes for item in node.guards]
@@ -160,17 +160,16 @@ class QuickExecutor(SingleThreadedExecutor):
                 counts[i] += getattr(more, f"num_{name}")
         self._wait_set = _rclpy.WaitSet(*counts, self._context.handle)
 
-    def _fill(self, wait_set: Any) -> None:
+    def _fill(self, wait_set: Any, suspended: bool) -> None:
         wait_set.clear_entities()
         for served, add in (
             (self._subscriptions, wait_set.add_subscription),
             (self._clients, wait_set.add_client),
             (self._services, wait_set.add_service),
         ):
-            for entity, handle, _, _ in served:
-                if entity.callback_group.can_execute(entity):
-                    with handle:
-                        add(handle)
+            for entity, handle, _, _, closes in served:
+                if not (closes or suspended) or entity.callback_group.can_execute(entity):
+                    add(handle)
         for timer in self._timers:
             if timer.callback_group.can_execute(timer):
                 wait_set.add_timer(timer.handle)
@@ -200,7 +199,7 @@ class QuickExecutor(SingleThreadedExecutor):
     def _serve(self, served: list[_Served], ready: frozenset[int]) -> bool:
         """Serve the entities that are ready; return whether one of them is left to rclpy."""
         left = False
-        for entity, _, pointer, serve in served:
+        for entity, _, pointer, serve, _ in served:
             if pointer not in ready:
                 continue
             if serve is None:
@@ -257,6 +256,11 @@ class QuickExecutor(SingleThreadedExecutor):
             if not added:
                 break
         return bool(self._tasks)
+
+
+def _served(entity: Any, serve: Callable[[Any], None] | None) -> _Served:
+    closes = type(entity.callback_group) not in _OPEN_GROUPS
+    return entity, entity.handle, entity.handle.pointer, serve, closes
 
 
 def _plain(callback: Any, serve: Callable[[Any], None]) -> Callable[[Any], None] | None:

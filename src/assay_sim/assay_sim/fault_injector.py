@@ -59,9 +59,9 @@ class FaultInjector:
         streams, trial_id, step = self._streams, self._streams.task.trial_id, int(self._streams.task.step)
         if self._fires("die", "", trial_id, step, repeat=repeat):
             os.kill(os.getpid(), signal.SIGKILL)
+        streams.publish_judgement()
         for camera in range(len(streams.cameras)):
             self._publish_camera(camera, trial_id, step, repeat)
-        streams.publish_judgement()
         for arm in range(len(ARMS)):
             self._publish_joints(arm, trial_id, step, repeat)
 

@@ -155,10 +155,13 @@ class WorldStreams:
         self.joint_pubs[arm].publish(self.joints[arm])
 
     def publish(self) -> None:
-        """Publish the step: pictures first, joint states last, so that who has these has the rest."""
+        """Publish the step: joint states last, so that who has these has the rest.
+
+        The judgement comes first: its readers are done with it while the pictures are drawn.
+        """
+        self.publish_judgement()
         for camera in range(len(self.cameras)):
             self.publish_camera(camera)
-        self.publish_judgement()
         for arm in range(len(ARMS)):
             self.publish_joints(arm)
 
