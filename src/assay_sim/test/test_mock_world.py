@@ -89,8 +89,8 @@ def test_streams_leave_in_the_documented_order_with_joint_states_last(make):
         spy(publisher)
     bench.begin()
     cameras = [f"cameras/{n}/{kind}" for n in ("top", "left", "right") for kind in ("image_raw", "camera_info")]
-    last = ["world/task_state", "world/privileged", "left/joint_states", "right/joint_states"]
-    assert order == cameras + last
+    judgement, joints = ["world/task_state", "world/privileged"], ["left/joint_states", "right/joint_states"]
+    assert order == judgement + cameras + joints
 
 
 def test_nothing_moves_until_both_commands_have_come(make):
