@@ -15,6 +15,7 @@ from assay_core.journal import Attempt, Entry, JournalReader, JournalWriter, Ses
 from assay_core.journal_writer import Probe
 from assay_core.plan import PLAN_FILE, Plan, load_plan, plan_hash
 from assay_core.seal import SEAL_FILE
+from assay_core.session_traces import SessionTraces
 from assay_core.trial import Event, Phase, State, Trial
 from assay_msgs.msg import ResultCode
 from assay_msgs.srv import OpenSession
@@ -59,10 +60,12 @@ def open_files(
     except DataError as error:
         raise Refusal(ResultCode.JOURNAL_FAILED, str(error)) from error
     try:
+        traces = SessionTraces.of(directory)
         reader = JournalReader(directory)
         fold = SessionFold(subject=str(writer.path), keep_bulk=False)
         for event in reader.events():
             fold.apply(event)
+        traces.check(fold)
         if fold.plan is not None and fold.plan_hash != digest:
             raise Refusal(
                 ResultCode.PLAN_MISMATCH,

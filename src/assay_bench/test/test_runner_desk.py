@@ -132,6 +132,17 @@ def test_a_new_session_refuses_an_old_journal_and_the_other_way_round(bench: Har
     assert again.code(again.open(resume=True)) == "OK"
 
 
+def test_no_journal_is_begun_anew_or_taken_up_where_events_were_lost(bench: Harness) -> None:
+    again = bench.opened().crash()
+    (bench.directory / "trials" / "000007-0").mkdir(parents=True)
+    (bench.directory / "trials" / "000007-0" / "final_top_cam.jpg").write_bytes(b"picture")
+    assert "without trial 000007-0" in message_of(again, again.open(resume=True))
+    for file in bench.directory.glob("journal.sqlite*"):
+        file.unlink()
+    assert "got none, beside trials" in message_of(again, again.open())
+    assert again.code(again.open()) == "JOURNAL_FAILED"
+
+
 def test_a_changed_plan_is_refused_on_resume(bench: Harness) -> None:
     again = bench.opened().crash()
     again.write_plan(2, seed=99)

@@ -18,6 +18,7 @@ from assay_core.program import command
 from assay_core.runner_id import runner_process_lives
 from assay_core.seal_file import SEAL_FILE
 from assay_core.session_lock import GOING_AWAY_S, LOCK_FILE, wait_until_free, writer_of
+from assay_core.session_traces import SessionTraces, check_no_journal_lost
 
 __all__ = ["SESSIONS_DIR", "Resumable", "check_resumable", "describe_session", "find_session", "list_sessions"]
 
@@ -96,7 +97,8 @@ def check_resumable(
     Raises:
         ConfigError: It is sealed, or its plan is not ours to resume.
         SessionInUse: Another process runs it.
-        DataError: Plan or journal are missing, foreign, damaged, contradict each other, or cannot be written.
+        DataError: Plan or journal are missing, foreign, damaged, older than what lies beside them, contradict each
+            other, or cannot be written.
     """
     plan_path = directory / PLAN_FILE
     if not plan_path.is_file():
@@ -124,9 +126,13 @@ def check_resumable(
     wait_until_free(directory, deadline_s=deadline_s, tell=tell)
     _check_writable(directory)
     journal = directory / JOURNAL_FILE
-    if not journal.exists() or (not JournalReader(directory).events() and remove_if_nothing_acknowledged(directory)):
-        return Resumable(directory, plan, digest, tuple((entry, 0) for entry in plan.entries), (), False)
+    if not journal.exists():
+        check_no_journal_lost(directory)
+        return _from_the_beginning(directory, plan, digest)
+    traces = SessionTraces.of(directory)
     reader = JournalReader(directory)
+    if not reader.events() and remove_if_nothing_acknowledged(directory):
+        return _from_the_beginning(directory, plan, digest)
     fold = reader.fold()
     if fold.plan_hash != digest or reader.plan().session_id != plan.session_id:
         raise DataError(
@@ -135,9 +141,14 @@ def check_resumable(
             got=f"another one ({digest[:12]}...)",
             fix="put the original plan.yaml back",
         )
+    traces.check(fold)
     _check_versions(plan)
     finished = tuple((r.entry, r.outcome == "success" if r.counted else None) for r in reader.results())
     return Resumable(directory, plan, digest, reader.pending(), finished, True)
+
+
+def _from_the_beginning(directory: Path, plan: Plan, digest: str) -> Resumable:
+    return Resumable(directory, plan, digest, tuple((entry, 0) for entry in plan.entries), (), False)
 
 
 def _runner_lives(directory: Path) -> bool:
@@ -184,11 +195,14 @@ def _status(directory: Path) -> tuple[str, int]:
         except (OSError, ValueError, KeyError, TypeError):
             pass
     running = bool(writer_of(directory))
+    traces = SessionTraces.of(directory)
     if not (directory / JOURNAL_FILE).exists():
+        check_no_journal_lost(directory)
         return ("running" if running else "incomplete"), 0
     from assay_bridge.derived import session_status
 
     fold = JournalReader(directory).fold()
+    traces.check(fold)
     trials = sum(result.counted for result in fold.results())
     return ("running" if running else session_status(fold)), trials
 

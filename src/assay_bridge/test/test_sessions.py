@@ -77,10 +77,12 @@ def test_a_session_that_died_before_its_journal_starts_from_the_beginning(tmp_pa
 def test_a_damaged_journal_is_never_taken_for_an_empty_one(tmp_path: Path) -> None:
     session(tmp_path / "whole", trials=2, open_trial=True)
     whole = (tmp_path / "whole" / "journal.sqlite").read_bytes()
+    (tmp_path / "empty").mkdir()
+    JournalWriter.create(tmp_path / "empty").close()
     for name, damage in (
         ("cut", lambda path: path.write_bytes(whole[:5000])),
         ("log", lambda path: path.with_name("journal.sqlite-wal").write_bytes(b"junk" * 100)),
-        ("stale", lambda path: (path.unlink(), JournalWriter.create(path.parent).close())),
+        ("stale", lambda path: shutil.copyfile(tmp_path / "empty" / "journal.sqlite", path)),
     ):
         directory = tmp_path / name
         shutil.copytree(tmp_path / "whole", directory)
@@ -90,6 +92,28 @@ def test_a_damaged_journal_is_never_taken_for_an_empty_one(tmp_path: Path) -> No
         with pytest.raises(DataError, match=r"journal.sqlite"):
             check_resumable(directory)
         assert {path: path.read_bytes() for path in before} == before, f"{name}: it must be left as it is"
+
+
+@pytest.mark.parametrize("left", ["trials/000000-0", "logs/actions", "journal.sqlite-wal"])
+def test_a_session_whose_journal_is_gone_is_not_begun_anew(tmp_path: Path, left: str) -> None:
+    session(tmp_path / "s", trials=2)
+    (tmp_path / "s" / "journal.sqlite").unlink()
+    (tmp_path / "s" / left).mkdir(parents=True)
+    with pytest.raises(DataError, match=rf"got none, beside {left.split('/')[0]}. fix: restore the newest copy"):
+        check_resumable(tmp_path / "s")
+    shown = list_sessions(tmp_path)[0]
+    assert shown["status"] == "damaged"
+    assert "got none, beside" in shown["problem"]
+
+
+def test_an_older_copy_of_the_journal_is_not_taken_up(tmp_path: Path) -> None:
+    session(tmp_path / "s", trials=1)
+    (tmp_path / "s" / "trials" / "000000-0").mkdir(parents=True)
+    assert check_resumable(tmp_path / "s").has_journal
+    (tmp_path / "s" / "trials" / "000003-0").mkdir()
+    with pytest.raises(DataError, match=r"journal.sqlite.* without trial 000003-0. fix: restore the newest copy"):
+        check_resumable(tmp_path / "s")
+    assert list_sessions(tmp_path)[0]["status"] == "damaged"
 
 
 def test_the_first_events_are_in_the_main_file_before_they_are_acknowledged(tmp_path: Path) -> None:

@@ -186,7 +186,7 @@ def check_header(path: Path) -> None:
         with path.open("rb") as file:
             head = file.read(100)
     except FileNotFoundError as error:
-        fix = "check the session directory; a session without journal recorded nothing"
+        fix = "check the session directory; restore the journal from a copy, with its -wal file if it has one"
         raise DataError(f"{path}", expected="a journal", got="no such file", fix=fix) from error
     except OSError as error:
         raise DataError(

@@ -13,8 +13,8 @@ from urllib.parse import quote
 from assay_core.errors import DataError
 from assay_core.files import sync_directory
 from assay_core.journal_format import JOURNAL_FILE, check_header
-from assay_core.seal_file import SEAL_FILE
 from assay_core.session_lock import SessionLock
+from assay_core.session_traces import results_in
 
 __all__ = ["remove_if_nothing_acknowledged"]
 
@@ -57,17 +57,15 @@ def remove_if_nothing_acknowledged(directory: Path) -> bool:
             raise DataError(f"{path}", expected="a whole journal", got=str(error), fix=fix) from error
         if count:
             return False
-        results = [name for name in ("trials", "logs", "summary.json", SEAL_FILE) if _holds_something(directory / name)]
+        results = results_in(directory)
         if results:
             got = f"none, beside {', '.join(results)}"
             raise DataError(f"{path}", expected="the events of this session", got=got, fix=fix)
-        for file in directory.glob(JOURNAL_FILE + "*"):
+        # The journal itself last: what belongs to it, left alone, would prove that one was lost.
+        for file in sorted(directory.glob(JOURNAL_FILE + "*"), reverse=True):
             file.unlink()
         sync_directory(directory)
         return True
     finally:
         lock.release()
 
-
-def _holds_something(path: Path) -> bool:
-    return any(path.iterdir()) if path.is_dir() else path.exists()

@@ -33,6 +33,7 @@ from assay_core.journal_format import (
 from assay_core.journal_reader import read_events
 from assay_core.seal_file import SEAL_FILE
 from assay_core.session_lock import SessionLock
+from assay_core.session_traces import check_no_journal_lost
 
 __all__ = ["Entry", "JournalLost", "JournalWriter", "Probe"]
 
@@ -109,7 +110,8 @@ class JournalWriter:
 
         Raises:
             SessionInUse: Another process writes this session.
-            DataError: There is a journal already, or the directory cannot be written (missing, read-only, full).
+            DataError: There is a journal already, or results of one that was lost, or the directory cannot be written
+                (missing, read-only, full).
         """
         directory = Path(directory)
         path = directory / JOURNAL_FILE
@@ -118,6 +120,7 @@ class JournalWriter:
             if path.exists():
                 fix = "resume this session, or choose another directory"
                 raise DataError(f"{path}", expected="no journal yet", got="an existing journal", fix=fix)
+            check_no_journal_lost(directory)
             _write_empty(path)
             return cls(directory, _open(path), lock, (-1, GENESIS_HASH), clock, probe)
         except BaseException:
