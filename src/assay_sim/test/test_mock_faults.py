@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
+import yaml
+from rcl_interfaces.msg import Parameter as ParameterMsg
+from rcl_interfaces.msg import ParameterValue
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
 from world_client import Bench, call, realization
@@ -142,6 +148,20 @@ def test_faults_can_be_set_at_run_time_and_mistakes_are_refused(make):
     stamp = step(bench, stamp, without=("cameras/top/image_raw",))
     assert _set(bench, "").successful
     bench.step(stamp, TARGET)
+
+
+def test_the_documented_call_sets_faults(make):
+    text = (Path(__file__).parents[3] / "docs" / "mock-world.md").read_text()
+    service, kind, content = re.search(r'ros2 service call (\S+) (\S+) "([^"]+)"', text).groups()
+    assert (service, kind) == ("/world/set_parameters", "rcl_interfaces/srv/SetParameters")
+    (given,) = yaml.safe_load(content)["parameters"]
+    message = ParameterMsg(name=given["name"], value=ParameterValue(**given["value"]))
+    bench = make()
+    client = bench.client.create_client(SetParameters, service)
+    bench.until(client.service_is_ready, service)
+    (result,) = call(bench.executor, client, SetParameters.Request(parameters=[message])).results
+    assert result.successful, result.reason
+    assert bench.world.get_parameter("faults").value.startswith("drop:camera=top,")
 
 
 def test_other_parameters_stay_as_they_are(make):
