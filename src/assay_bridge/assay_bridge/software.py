@@ -10,6 +10,9 @@ from pathlib import Path
 
 __all__ = ["software_versions"]
 
+_PRODUCING = ("src", "launch", "config", "urdf", "tools", "colcon.meta")
+"""Where a new file may change what a session does, relative to the checkout."""
+
 
 def software_versions() -> dict[str, str]:
     """Return the versions of what produces a session, by name."""
@@ -29,16 +32,18 @@ def software_versions() -> dict[str, str]:
 def _git_commit() -> str | None:
     """Return HEAD of the checkout that this code runs from, with ``-dirty`` when it has changes; None without one.
 
-    Never that of the user's working directory: it says nothing of what produced the session.
+    Changes are those of any tracked file, and new files where code, launch files or configuration lie: what a user puts
+    beside them (reports, notes) produces no session. Never that of the user's working directory, for the same reason.
     """
     root = _checkout()
     if root is None or _git(root, "rev-parse", "--show-toplevel") != str(root):
         return None
     head = _git(root, "rev-parse", "HEAD")
-    changes = _git(root, "status", "--porcelain", "--untracked-files=normal")
-    if not head or changes is None:
+    changed = _git(root, "status", "--porcelain", "--untracked-files=no")
+    added = _git(root, "status", "--porcelain", "--untracked-files=normal", "--", *_PRODUCING)
+    if not head or changed is None or added is None:
         return None
-    return f"{head}-dirty" if changes else head
+    return f"{head}-dirty" if changed or added else head
 
 
 def _checkout() -> Path | None:
