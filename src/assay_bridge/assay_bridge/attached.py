@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from assay_core.domains import from_environment
-from assay_core.errors import ConfigError, DeadlineError
+from assay_core.errors import ConfigError
 from assay_core.plan import Plan
 from assay_core.program import command
 
@@ -74,7 +74,7 @@ def ask_graph(stop: Stop, tell: Callable[[str], None], *, deadline_s: float = AT
         deadline_s: Longest wait [s].
 
     Raises:
-        DeadlineError: There is no graph.
+        ConfigError: There is no graph: nothing of the session has begun.
     """
     import rclpy
     from diagnostic_msgs.msg import DiagnosticStatus
@@ -111,7 +111,7 @@ def ask_graph(stop: Stop, tell: Callable[[str], None], *, deadline_s: float = AT
             if silent_since is not None and now - silent_since > SILENT_S:
                 break
             if now - begun > deadline_s:
-                raise DeadlineError(
+                raise ConfigError(
                     f"graph in ROS domain {number}",
                     expected=f"{' and '.join(missing) or SERVING_TOPIC} within {deadline_s:g} s",
                     got=_nodes(node),

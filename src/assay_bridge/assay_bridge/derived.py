@@ -5,8 +5,9 @@ They are views. Deleting them loses nothing, and deriving them again gives the s
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +43,8 @@ class Derived:
     """Whether every plan entry has a result that counts."""
     problems: tuple[str, ...]
     """What could not be derived, one sentence each."""
+    uncounted: Mapping[str, int] = field(default_factory=dict)
+    """How many entries have a final result that does not count, by outcome: invalid, skipped, halted."""
 
 
 def rederive(directory: str | Path, *, status: str = "") -> Derived:
@@ -64,7 +67,8 @@ def rederive(directory: str | Path, *, status: str = "") -> Derived:
     summary = summarise(plan, tally(plan, _outcomes(fold)), status or session_status(fold))
     write_summary(directory, summary)
     counted = sum(trial.counted for trial in trials)
-    return Derived(summary, tuple(logs), counted == len(plan.entries) > 0, tuple(problems))
+    uncounted = Counter(result.outcome for result in fold.results() if not result.counted)
+    return Derived(summary, tuple(logs), counted == len(plan.entries) > 0, tuple(problems), uncounted)
 
 
 def session_status(fold: SessionFold) -> str:

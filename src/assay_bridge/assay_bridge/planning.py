@@ -45,7 +45,7 @@ BACKENDS: tuple[str, ...] = ("mock",)
 
 OPERATORS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "auto": (("auto",), ("checker",)),
-    "none": ((), ("checker",)),
+    "none": ((), ()),
 }
 """Kinds of operator, with the ids that may answer ready and skip, and the ids whose verdicts count."""
 

@@ -25,7 +25,7 @@ from assay_msgs.srv import InferPolicy, ResetPolicy
 from assay_ros.convert import from_ns
 from assay_ros.names import policy_served
 
-__all__ = ["PRIVILEGED", "PolicyCalls"]
+__all__ = ["PRIVILEGED", "NodeHangs", "PolicyCalls"]
 
 NODE = "policy"
 """Node name, for errors."""
@@ -35,6 +35,10 @@ PRIVILEGED = "world/privileged"
 
 AGAIN_S = 0.5
 """Pause before a busy policy is asked again [s]."""
+
+
+class NodeHangs(RigFault):
+    """The policy's node lives and has answered nothing since an earlier trial: only a restart helps."""
 
 
 class PolicyCalls:
@@ -144,7 +148,8 @@ class PolicyCalls:
 
         Raises:
             PolicyError: It lives, and gave no answer.
-            RigFault: It is gone, or has not answered since an earlier trial: that one it has failed, not this one.
+            RigFault: It is gone.
+            NodeHangs: It has not answered since an earlier trial: that one it has failed, not this one.
         """
         try:
             answer = self._services.ask(kind, name, request, deadline_s=deadline_s, node=NODE)
@@ -152,7 +157,7 @@ class PolicyCalls:
             if not self._services.alive(NODE):
                 raise
             if self._hangs_since not in ("", request.trial_id):
-                raise RigFault(
+                raise NodeHangs(
                     f"{error}; it hangs since trial {self._hangs_since}. fix: restart the policy node, then resume"
                 ) from error
             self._hangs_since = request.trial_id

@@ -6,6 +6,8 @@ starts the graph's processes.
 
 from __future__ import annotations
 
+import os
+import resource
 import shutil
 import tempfile
 from collections.abc import Iterable
@@ -16,12 +18,16 @@ from assay_core.files import sync_directory, write_atomically
 from assay_core.plan import PLAN_FILE, Plan, PlanEntry, plan_hash
 from assay_core.program import command
 
-__all__ = ["bytes_needed", "check_directory", "check_disk", "create_session", "discard_session"]
+__all__ = ["bytes_needed", "check_directory", "check_disk", "create_session", "discard_session", "why_not_written"]
 
 _RECORD_BYTES = 40_000
 """Journal, log and side-cars of one trial, generously."""
 _STEP_BYTES = 1_000
 _JPEG_BYTES_PER_PIXEL = 0.5
+_TRIAL_BYTES = 64 * 1024
+"""What is written to see whether anything can be: more than an empty journal takes."""
+_LEAST_LIMIT_BYTES = 128 * 1024 * 1024
+"""The least limit of file sizes under which a journal and a segment of shared memory (64 MiB) fit."""
 _RESERVE_BYTES = 64 * 1024 * 1024
 _MIB = 1024 * 1024
 
@@ -59,16 +65,36 @@ def check_directory(directory: Path) -> None:
         raise ConfigError(
             f"session '{directory}'", expected="a directory to create it in", got=f"file '{parent}'", fix="move it"
         )
-    try:
-        # Permissions alone do not tell: root may write anywhere but to a file system that takes no files.
-        Path(tempfile.mkdtemp(prefix=".assay-", dir=parent)).rmdir()
-    except OSError as error:
+    problem = why_not_written(parent)
+    if problem:
         raise ConfigError(
             f"session '{directory}'",
             expected=f"a writable directory '{parent}'",
-            got=error.strerror or str(error),
-            fix="choose another --session, or change the permissions",
-        ) from error
+            got=problem,
+            fix="choose another --session, or change permissions, quota or the limit of file sizes (ulimit -f)",
+        )
+
+
+def why_not_written(parent: Path) -> str:
+    """Return why a session cannot be written into an existing directory; empty when a trial of it succeeds.
+
+    Neither permissions nor free space tell: root may write anywhere but to a file system that takes no files, and a
+    quota or a limit of file sizes lets directories be made that no journal can be written into.
+    """
+    try:
+        with (
+            tempfile.TemporaryDirectory(prefix=".assay-", dir=parent) as made,
+            (Path(made) / "trial").open("wb") as file,
+        ):
+            file.write(bytes(_TRIAL_BYTES))
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        return error.strerror or str(error)
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+    if limit != resource.RLIM_INFINITY and limit < _LEAST_LIMIT_BYTES:
+        return f"files of at most {limit} bytes"
+    return ""
 
 
 def check_disk(directory: Path, needed: int) -> None:

@@ -32,6 +32,7 @@ __all__ = [
     "exit_code",
     "opening_words",
     "run_job",
+    "uncounted_words",
     "unvalidated_instances",
     "waiting_words",
     "way_on",
@@ -180,7 +181,7 @@ def closing_words(job: Job, end: SessionEnd, derived: Derived | None) -> tuple[s
     lines = [f"warning: {text}" for text in (*end.warnings, *(derived.problems if derived is not None else ()))]
     if end.verdict is Verdict.DONE:
         if derived is not None and not derived.complete:
-            lines.append("some trials have no result that counts; they were repeated as often as the plan allows")
+            lines.append(uncounted_words(job.plan, derived))
         reports = command(
             "exec", "inspect-robots", "view", job.directory / "logs", "-o", f"reports/{job.directory.name}"
         )
@@ -192,6 +193,17 @@ def closing_words(job: Job, end: SessionEnd, derived: Derived | None) -> tuple[s
         Verdict.INTERRUPTED: "stopped",
     }[end.verdict]
     return (*lines, f"{word}: {end.reason}", way_on(job.directory))
+
+
+def uncounted_words(plan: Plan, derived: Derived) -> str:
+    """Return how many trials of a complete session have no result that counts, and why."""
+    words = {
+        "invalid": f"invalid at every attempt (at most {plan.max_repeats} repeats)",
+        "skipped": "skipped by an operator",
+        "halted": "stopped for safety",
+    }
+    found = ", ".join(f"{number} {words[outcome]}" for outcome, number in sorted(derived.uncounted.items()))
+    return f"{sum(derived.uncounted.values())} of {len(plan.entries)} trials have no result that counts: {found}"
 
 
 def way_on(directory: Path) -> str:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from assay_bridge.evaluation import describe_evaluation, describe_scene
 from assay_bridge.grader import AssayGrader, take_verdict
 from assay_bridge.pictures import PictureWriter
+from assay_bridge.policy_calls import NodeHangs
 from assay_bridge.record import dumps, from_record, json_native, judged_part
 from assay_bridge.scoring import score_record, storable_score
 from assay_bridge.session_end import AttemptEnd, SessionEnd, Stopped, Verdict
@@ -173,6 +174,8 @@ class SessionRunner:
         dead = self.watch.dead()
         if dead:
             raise Stopped(Verdict.STOPPED, dead)
+        if isinstance(end.error, NodeHangs):
+            raise Stopped(Verdict.STOPPED, end.reason)
         self._faults = self._faults + 1 if end.ending is Ending.RIG_FAULT else 0
         if self._faults >= MAX_FAULTS_IN_A_ROW:
             raise Stopped(Verdict.STOPPED, f"{self._faults} rig faults in a row, the last one: {end.reason}")

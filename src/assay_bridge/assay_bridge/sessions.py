@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from assay_bridge.preflight import why_not_written
 from assay_core.errors import AssayError, ConfigError, DataError
 from assay_core.journal import JOURNAL_FILE, JournalReader
 from assay_core.journal_leftover import remove_if_nothing_acknowledged
@@ -52,7 +53,7 @@ def find_session(name: str, root: Path = SESSIONS_DIR) -> Path:
     Raises:
         ConfigError: There is none, with near matches.
     """
-    for candidate in (Path(name), root / name):
+    for candidate in (Path(name), root / name) if name.strip() else ():
         if candidate.is_dir():
             return candidate
     known = [path.name for path in _directories(root)]
@@ -167,6 +168,10 @@ def _check_writable(directory: Path) -> None:
         if path.exists() and not os.access(path, os.W_OK):
             fix = "check its permissions and how its disk is mounted, or resume a copy"
             raise DataError(f"session '{directory}'", expected=f"to write to {path}", got="read-only", fix=fix)
+    problem = why_not_written(directory)
+    if problem:
+        fix = "change quota, disk or the limit of file sizes (ulimit -f), or resume a copy"
+        raise DataError(f"session '{directory}'", expected=f"to write to {directory}", got=problem, fix=fix)
 
 
 def _check_versions(plan: Plan) -> None:

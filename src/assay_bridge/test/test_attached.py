@@ -11,7 +11,7 @@ from rclpy.node import Node
 from assay_bridge.attached import Serving, adopt, ask_graph, check_plan
 from assay_bridge.planning import EvalOptions, make_plan
 from assay_bridge.stop import Stop
-from assay_core.errors import ConfigError, DeadlineError
+from assay_core.errors import ConfigError
 from assay_msgs.srv import InferPolicy, OpenSession
 from assay_ros import qos
 from assay_ros.testing import domain, graph
@@ -63,7 +63,7 @@ def test_nobody_there_is_said_at_once_and_at_the_end(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("assay_bridge.attached.TELL_S", 0.2)
     with domain() as number, Stop() as stop:
         monkeypatch.setenv("ROS_DOMAIN_ID", str(number))
-        with pytest.raises(DeadlineError, match=r"expected benchmark/open_session and policy/infer within 0.7 s"):
+        with pytest.raises(ConfigError, match=r"expected benchmark/open_session and policy/infer within 0.7 s"):
             ask_graph(stop, said.append, deadline_s=0.7)
     assert said[0] == f"looking for a graph in ROS domain {number} (ROS_DOMAIN_ID), for up to 0.7 s"
     assert said[1] == "still waiting for benchmark/open_session and policy/infer; no node there"

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from fakes import started
 
+from assay_bridge.policy_calls import NodeHangs
 from assay_core.errors import ConfigError, PolicyError, RigFault
 from assay_msgs.msg import ResultCode
 
@@ -71,7 +72,7 @@ def test_a_later_trial_does_not_fail_for_an_earlier_ones_hang(make_rig, monkeypa
             client.infer(frames, 0, "reach")
     client.start_trial(4, 0)
     for _ in range(2):
-        with pytest.raises(RigFault, match=r"policy/reset: no answer within .*; it hangs since trial 000003-0. fix: "):
+        with pytest.raises(NodeHangs, match=r"policy/reset: no answer within .*; it hangs since trial 000003-0. fix: "):
             client.reset_policy({"id": "x"}, 0, 7, "reach")
     fakes.policy.silent = False
     started(client, 5)

@@ -197,11 +197,11 @@ def test_a_policy_is_checked_with_its_arguments(monkeypatch: pytest.MonkeyPatch,
 
 def test_people_that_a_user_names_are_in_the_plan() -> None:
     plan = plan_of("kitchenbench/stack", operator="none", operators=("anna",), graders=("ben", "anna"))
-    assert (plan.operators, plan.graders) == (("anna",), ("checker", "ben", "anna"))
+    assert (plan.operators, plan.graders) == (("anna",), ("ben", "anna")), "who was not named must not judge"
     words = waiting_words(plan, "000000-0", "ARRANGE", ("operator",))
     assert words == "trial 000000-0 is in ARRANGE, waiting for operator anna"
     words = waiting_words(plan, "000000-0", "JUDGE", ("grader",))
-    assert words == "trial 000000-0 is in JUDGE, waiting for grader checker or ben or anna"
+    assert words == "trial 000000-0 is in JUDGE, waiting for grader ben or anna"
 
 
 def test_the_recorded_commit_is_not_that_of_the_working_directory(
@@ -219,7 +219,18 @@ def test_the_recorded_commit_is_not_that_of_the_working_directory(
     monkeypatch.setenv("ASSAY_ROOT", str(tmp_path))
     assert "git_commit" not in software_versions(), "a directory without the sources is no checkout of ours"
     (tmp_path / "src" / "assay_bridge").mkdir(parents=True)
-    assert len(software_versions()["git_commit"]) == 40
+    head = software_versions()["git_commit"]
+    assert len(head) == 40
+    (tmp_path / "reports").mkdir()
+    for name in ("reports/index.html", "notes.txt"):
+        (tmp_path / name).write_text("the user's own")
+    assert software_versions()["git_commit"] == head, "what produces no session does not make the commit dirty"
+    module = tmp_path / "src" / "assay_bridge" / "new.py"
+    module.write_text("")
+    assert software_versions()["git_commit"] == f"{head}-dirty"
+    git("add", "notes.txt")
+    module.unlink()
+    assert software_versions()["git_commit"] == f"{head}-dirty", "a change of a tracked file does"
 
 
 def _bound(action: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import shutil
 from collections import namedtuple
 from pathlib import Path
@@ -39,6 +40,19 @@ def test_a_directory_without_permission_is_named(tmp_path: Path) -> None:
 def test_a_file_system_that_takes_no_files_is_called_unwritable() -> None:
     with pytest.raises(ConfigError, match=r"session '/proc/x/y': expected a writable directory '/proc', got "):
         preflight.check_directory(Path("/proc/x/y"))
+
+
+@pytest.mark.parametrize(("limit", "got"), [(512, "File too large"), (MIB, "files of at most 1048576 bytes")])
+def test_a_directory_that_can_be_made_and_not_written_is_named(tmp_path: Path, limit: int, got: str) -> None:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
+    try:
+        with pytest.raises(ConfigError, match=rf"expected a writable directory .*, got {got}. fix: .*ulimit -f"):
+            preflight.check_directory(tmp_path / "session")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert list(tmp_path.iterdir()) == [], "nothing may be left of the trial"
+    preflight.check_directory(tmp_path / "session")
 
 
 def test_what_the_kernel_refuses_is_named_even_for_root(tmp_path: Path) -> None:

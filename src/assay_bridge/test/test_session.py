@@ -11,6 +11,7 @@ from inspect_robots.log import read_eval_log
 from journalled import TASK, Bench, World, make_plan, only
 
 from assay_bridge.client_types import VerdictData
+from assay_bridge.running import uncounted_words
 from assay_bridge.session_end import Verdict
 from assay_core import journal_events as events
 from assay_core.errors import DeadlineError, PolicyError
@@ -76,6 +77,8 @@ def test_repeats_end_by_the_plan_and_the_session_goes_on(world: World) -> None:
     got = world.derive()
     assert (got.summary["status"], got.summary["trials"], got.summary["invalid"]) == ("done", 3, 3)
     assert not got.complete
+    words = "1 of 4 trials have no result that counts: 1 invalid at every attempt (at most 2 repeats)"
+    assert uncounted_words(world.plan, got) == words
     assert got.summary["tasks"][TASK]["instances"]["scene-2"]["p_hat"] is None
 
 
@@ -114,6 +117,8 @@ def test_a_skipped_entry_is_left_out_and_said(world: World) -> None:
     assert world.run().verdict is Verdict.DONE
     got = world.derive()
     assert (got.summary["trials"], got.summary["invalid"]) == (3, 1)
+    words = "1 of 4 trials have no result that counts: 1 skipped by an operator"
+    assert uncounted_words(world.plan, got) == words, "nothing was repeated"
     assert "scene-1 #0: skipped: infeasible" in world.out.getvalue()
 
 

@@ -14,6 +14,7 @@ from journalled import TASK, Bench, World, only
 
 from assay_bridge import session as sessions
 from assay_bridge.derived import Derived, rederive
+from assay_bridge.policy_calls import NodeHangs
 from assay_bridge.session_end import Verdict
 from assay_core.errors import RigFault
 from assay_core.trial import Event, State
@@ -146,6 +147,19 @@ def test_endless_rig_faults_end_the_session(world: World) -> None:
     assert end.verdict is Verdict.STOPPED
     assert end.reason.startswith("6 rig faults in a row")
     assert len(world.rig.started) == 6
+
+
+def test_a_policy_node_that_hangs_for_good_ends_the_session_at_once(world: World) -> None:
+    def trouble(trial: str, _step: int) -> None:
+        if trial == "000001-0":
+            world.rig.link.failure = NodeHangs("policy/reset: no answer within 10 s; it hangs since trial 000000-0")
+            raise EmbodimentFault(str(world.rig.link.failure))
+
+    world.trouble = trouble
+    end = world.run()
+    assert (end.verdict, world.rig.started) == (Verdict.STOPPED, ["000000-0", "000001-0"])
+    assert end.reason.endswith("it hangs since trial 000000-0")
+    assert world.derive().summary["invalid"] == 1, "one attempt is lost, not the repeats of two entries"
 
 
 def test_no_session_leaves_threads_or_handlers_behind(world: World) -> None:

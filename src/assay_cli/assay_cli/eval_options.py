@@ -65,11 +65,11 @@ def parse_eval(argv: Sequence[str]) -> tuple[EvalOptions, RunOptions]:
     settings = _settings([*asked.set, *(text for text in asked.tasks if ":=" in text)])
     values: dict[str, Any] = {
         "tasks": tuple(text for text in asked.tasks if ":=" not in text),
-        "policy": asked.policy or "scripted",
+        "policy": "scripted" if asked.policy is None else asked.policy,
         "backend": asked.backend,
         "operator": asked.operator,
         "seed": whole_number("--seed", asked.seed, 0, _MAX_SEED),
-        "cameras": whole_number("--cameras", asked.cameras or "3", 0, 3),
+        "cameras": whole_number("--cameras", "3" if asked.cameras is None else asked.cameras, 0, 3),
         "operators": (*asked.operator_id, *_ids("operators", settings)),
         "graders": (*asked.grader, *_ids("graders", settings)),
     }
@@ -80,7 +80,7 @@ def parse_eval(argv: Sequence[str]) -> tuple[EvalOptions, RunOptions]:
         values["max_repeats"] = whole_number("--max-repeats", repeats or asked.max_repeats or "", 0, 100)
     if asked.epochs is not None:
         values["epochs"] = whole_number("--epochs", asked.epochs, 1, _MAX_EPOCHS)
-    camera_size = asked.camera_size or "640x360"
+    camera_size = "640x360" if asked.camera_size is None else asked.camera_size
     size = _SIZE.match(camera_size)
     if size is None:
         raise ConfigError(
@@ -100,7 +100,11 @@ def parse_eval(argv: Sequence[str]) -> tuple[EvalOptions, RunOptions]:
 
     from assay_bridge.planning import EvalOptions
 
-    run = RunOptions(Path(asked.session) if asked.session else None, asked.attach, asked.json, frozenset(given))
+    if asked.session is not None and not asked.session.strip():
+        fix = "name one, or leave --session out: then it lies under sessions/"
+        raise ConfigError("--session", expected="a directory", got=repr(asked.session), fix=fix)
+    session = None if asked.session is None else Path(asked.session)
+    run = RunOptions(session, asked.attach, asked.json, frozenset(given))
     return EvalOptions(**values, launch=settings), run
 
 

@@ -81,7 +81,7 @@ def attached_graph() -> Serving:
     """Return what the graph of this ROS domain serves, once it is there.
 
     Raises:
-        DeadlineError: There is none.
+        ConfigError: There is none.
     """
     from assay_bridge.attached import ask_graph
 
