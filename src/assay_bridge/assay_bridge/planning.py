@@ -92,6 +92,8 @@ class EvalOptions:
     """Ids whose verdicts count, besides those of the kind of operator."""
     launch: Mapping[str, str] = field(default_factory=dict)
     """Further launch arguments."""
+    clips: bool = True
+    """Whether a clip of each trial is kept beside its last pictures."""
 
 
 def make_plan(options: EvalOptions, *, session_id: str | None = None, created: datetime | None = None) -> Plan:
@@ -136,6 +138,7 @@ def make_plan(options: EvalOptions, *, session_id: str | None = None, created: d
         entries=entries,
         software=software_versions(),
         launch=dict(options.launch),
+        clips=options.clips,
     )
 
 

@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
+from assay_bridge.clip import steps_per_frame, tile_pixels
 from assay_core.errors import ConfigError
 from assay_core.files import sync_directory, write_atomically
 from assay_core.plan import PLAN_FILE, Plan, PlanEntry, plan_hash
@@ -28,6 +29,7 @@ _TRIAL_BYTES = 64 * 1024
 """What is written to see whether anything can be: more than an empty journal takes."""
 _LEAST_LIMIT_BYTES = 128 * 1024 * 1024
 """The least limit of file sizes under which a journal and a segment of shared memory (64 MiB) fit."""
+_CLIP_BYTES_PER_PIXEL = 0.15
 _RESERVE_BYTES = 64 * 1024 * 1024
 _MIB = 1024 * 1024
 
@@ -40,8 +42,10 @@ def bytes_needed(plan: Plan, entries: Iterable[PlanEntry] | None = None) -> int:
         entries: What is still to run; None means all.
     """
     pictures = sum(camera.width * camera.height * _JPEG_BYTES_PER_PIXEL for camera in plan.cameras)
+    filmed = sum(tile_pixels(camera.width, camera.height) * _CLIP_BYTES_PER_PIXEL for camera in plan.cameras)
+    per_step = _STEP_BYTES + (filmed / steps_per_frame(plan.control_hz) if plan.clips else 0.0)
     trials = sum(
-        _RECORD_BYTES + pictures + entry.max_steps * _STEP_BYTES
+        _RECORD_BYTES + pictures + entry.max_steps * per_step
         for entry in (plan.entries if entries is None else entries)
     )
     return int(trials) + _RESERVE_BYTES

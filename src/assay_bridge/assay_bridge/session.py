@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from assay_bridge.clip import steps_per_frame
 from assay_bridge.evaluation import describe_evaluation, describe_scene
 from assay_bridge.grader import AssayGrader, take_verdict
 from assay_bridge.pictures import PictureWriter
@@ -124,8 +125,15 @@ class SessionRunner:
 
     def run(self) -> SessionEnd:
         """Run every pending trial and close the session; never raises for what a session can meet."""
-        self._pictures = PictureWriter(self.directory / TRIALS_DIR)
-        self._sink = AssaySink(on_step=lambda _steps: self.watch.stop.check(), on_images=self._keep_pictures)
+        every = steps_per_frame(self.plan.control_hz)
+        clip_hz = self.plan.control_hz / every if self.plan.clips else 0.0
+        self._pictures = PictureWriter(self.directory / TRIALS_DIR, clip_hz)
+        self._sink = AssaySink(
+            on_step=lambda _steps: self.watch.stop.check(),
+            on_images=self._keep_pictures,
+            on_frame=(lambda images: self._pictures.put_frame(self.link.trial_id, images)) if clip_hz else None,
+            frame_every=every,
+        )
         self._grader = AssayGrader(self.link)
         self._faults = 0
         verdict, reason = Verdict.DONE, ""

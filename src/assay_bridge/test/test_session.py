@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,17 @@ def test_a_plan_runs_through_and_is_sealed_with_its_views(world: World) -> None:
     assert log.eval.policy_config["guardrails"] == ["clamp", "delta_limit"]
     assert log.samples[0].judgement_sources == ("checker",)
     assert log.samples[0].trial_metadata[0]["assay"]["realization"]["values"] == {"colour": "red"}
+
+
+@pytest.mark.parametrize("clips", [True, False])
+def test_a_trial_leaves_its_pictures_and_as_the_plan_says_a_clip(world: World, clips: bool) -> None:
+    world.plan = replace(world.plan, clips=clips)
+    assert world.run().verdict is Verdict.DONE
+    left = {path.name for path in (world.directory / "trials" / "000001-0").iterdir()}
+    assert ("clip.avi" in left) is clips
+    assert any(name.startswith("final_") for name in left)
+    sealed = {item["path"] for item in json.loads((world.directory / "seal.json").read_text())["files"]}
+    assert ("trials/000001-0/clip.avi" in sealed) is clips, "the seal covers every clip"
 
 
 def test_deriving_again_leaves_a_sealed_session_alone(world: World) -> None:

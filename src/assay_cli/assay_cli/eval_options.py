@@ -105,7 +105,7 @@ def parse_eval(argv: Sequence[str]) -> tuple[EvalOptions, RunOptions]:
         raise ConfigError("--session", expected="a directory", got=repr(asked.session), fix=fix)
     session = None if asked.session is None else Path(asked.session)
     run = RunOptions(session, asked.attach, asked.json, frozenset(given))
-    return EvalOptions(**values, launch=settings), run
+    return EvalOptions(**values, launch=settings, clips=asked.clip), run
 
 
 def _parser() -> Parser:
@@ -148,6 +148,9 @@ def _parser() -> Parser:
     parser.add_argument("--session", metavar="DIR", help="session directory, must not exist (default sessions/...)")
     parser.add_argument(
         "--attach", action="store_true", help="use the graph that runs in this ROS domain, its policy and its cameras"
+    )
+    parser.add_argument(
+        "--no-clip", dest="clip", action="store_false", help="keep the last pictures of each trial, but no clip"
     )
     parser.add_argument("--json", action="store_true", help="print the summary as one JSON object")
     parser.add_argument(

@@ -233,6 +233,8 @@ def test_options_become_a_request() -> None:
     assert (options.camera_width, options.camera_height, options.control_hz) == (320, 240, 20.0)
     assert options.launch == {"noise": "1.5", "label": "blue"}
     assert (ran.session, ran.json, ran.attach) == (Path("x"), True, False)
+    assert options.clips
+    assert not parse_eval(["kitchenbench", "--no-clip"])[0].clips
 
 
 def test_words_and_options_come_in_any_order() -> None:

@@ -68,4 +68,3 @@ def remove_if_nothing_acknowledged(directory: Path) -> bool:
         return True
     finally:
         lock.release()
-

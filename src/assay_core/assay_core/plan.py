@@ -113,6 +113,8 @@ class Plan:
     """Versions of what produced the session, by name."""
     launch: Mapping[str, str] = field(default_factory=dict)
     """Further launch arguments of the graph, so that a resumed session starts the same one."""
+    clips: bool = True
+    """Whether a clip of each trial is kept beside its last pictures."""
 
     def __post_init__(self) -> None:
         problem = find_problem(self.to_dict())
