@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,10 +21,11 @@ from assay_core.program import command
 if TYPE_CHECKING:
     from rclpy.node import Node
 
+    from assay_bridge.client_types import ClientConfig
     from assay_bridge.planning import EvalOptions
     from assay_bridge.stop import Stop
 
-__all__ = ["Serving", "adopt", "ask_graph", "check_plan", "domain_number"]
+__all__ = ["Serving", "adopt", "ask_graph", "check_config", "check_plan", "domain_number", "heard_serving"]
 
 ATTACH_S = 30.0
 """Longest wait for the graph [s]."""
@@ -125,6 +127,50 @@ def ask_graph(stop: Stop, tell: Callable[[str], None], *, deadline_s: float = AT
         executor.shutdown(0)
         node.destroy_node()
         rclpy.try_shutdown(context=context)
+
+
+@contextmanager
+def heard_serving(node: Node, config: ClientConfig) -> Iterator[Callable[[], None]]:
+    """Listen to what a graph says that it serves, and yield a check of a configuration against it.
+
+    The check raises `ConfigError` once the graph has said something that the configuration has otherwise.
+    """
+    from diagnostic_msgs.msg import DiagnosticStatus
+
+    from assay_ros import qos, quiet
+    from assay_ros.names import SERVING_TOPIC
+
+    heard: list[Any] = []
+    subscription = node.create_subscription(
+        DiagnosticStatus, SERVING_TOPIC, heard.append, qos.LATCHED, event_callbacks=quiet.SUBSCRIPTION
+    )
+    try:
+        yield lambda: check_config(config, Serving(domain_number(), _values(heard[-1]))) if heard else None
+    finally:
+        node.destroy_subscription(subscription)
+
+
+def check_config(config: ClientConfig, serving: Serving) -> None:
+    """Check that a graph serves what embodiment `assay` was made for; cameras that are not used do no harm.
+
+    Raises:
+        ConfigError: It does not; says with which options it would.
+    """
+    served = serving.values
+    wanted: dict[str, Any] = {"control_hz": config.control_hz, "mode": config.mode}
+    if len(config.cameras) > served.get("cameras", len(config.cameras)):
+        wanted["cameras"] = len(config.cameras)
+    elif config.cameras:
+        wanted |= {"camera_width": config.cameras[0].width, "camera_height": config.cameras[0].height}
+    differ = [name for name, value in wanted.items() if served.get(name, value) != value]
+    if differ:
+        raise ConfigError(
+            f"embodiment 'assay' on the graph in ROS domain {serving.domain}",
+            expected=", ".join(f"{name} {wanted[name]}" for name in differ),
+            got=", ".join(f"{name} {served[name]}" for name in differ),
+            fix=f"add {' '.join(f'-E {name}={served[name]}' for name in differ)}, or start the graph with "
+            + " ".join(f"{name}:={wanted[name]}" for name in differ),
+        )
 
 
 def _missing(node: Node) -> list[str]:

@@ -104,12 +104,19 @@ class GraphClient:
 
     # -- session -----------------------------------------------------------------------------------------------------
 
-    def connect(self, *, policy: bool = False, tell: Callable[[str], None] | None = None) -> None:
+    def connect(
+        self,
+        *,
+        policy: bool = False,
+        tell: Callable[[str], None] | None = None,
+        check: Callable[[], None] = lambda: None,
+    ) -> None:
         """Wait until every stream, command and service that a session needs is on the graph.
 
         Args:
             policy: Whether the policy node is needed too.
             tell: Takes a line now and then about what is still missing.
+            check: Raises when waiting is of no use.
 
         Raises:
             DeadlineError: Something is not there within ``connect_s``; names each.
@@ -118,6 +125,7 @@ class GraphClient:
         missing: list[str] = []
 
         def complete() -> bool:
+            check()
             missing[:] = [f"{name} (no server)" for name in names if not self._services.ready(name)]
             missing.extend(self.motion.connected())
             return not missing

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from inspect_robots.rollout import StepRecord, TrialRecord
 from inspect_robots.types import Action, Observation, StepResult
 
+from assay_bridge.attached import heard_serving
 from assay_bridge.client import GraphClient
 from assay_bridge.client_types import ClientConfig
 from assay_bridge.derived import rederive
@@ -53,7 +54,7 @@ class OwnSession:
         operators: Ids that may answer for the scene, separated by commas.
 
     Raises:
-        ConfigError: The directory exists already or cannot be made, or the rig is in use.
+        ConfigError: The directory exists already or cannot be made, the rig is in use, or the graph serves another one.
         DeadlineError: The graph is not complete in time.
     """
 
@@ -71,7 +72,8 @@ class OwnSession:
         check_directory(self.directory)
         self.client = GraphClient(config)
         try:
-            self.client.connect(policy=link.wants_policy)
+            with heard_serving(self.client.node, config) as check:
+                self.client.connect(policy=link.wants_policy, check=check)
             plan_hash = create_session(self.directory, plan)
             try:
                 self.client.open_session(str(self.directory), plan_hash, resume=False)

@@ -5,15 +5,16 @@ The command line starts the graph around this; the runner node of a launch file 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay_bridge import exit_codes
 from assay_bridge.preflight import discard_session
+from assay_bridge.sessions import where_it_stands
 from assay_bridge.summary import instance_key
 from assay_core.errors import AssayError
-from assay_core.journal import JOURNAL_FILE
+from assay_core.journal import JOURNAL_FILE, JournalReader
 from assay_core.plan import PLAN_FILE, Plan, PlanEntry
 from assay_core.program import command
 from assay_core.seal_file import SEAL_FILE
@@ -110,6 +111,10 @@ def run_job(job: Job, watch: Watch, progress: Progress) -> tuple[SessionEnd, Der
                 client.tell_waiting(lambda *who: progress.message(waiting_words(job.plan, *who)))
             client.connect(policy=True, tell=progress.message)
             client.open_session(str(job.directory.absolute()), job.plan_hash, resume=job.resume)
+            if job.resume:
+                # Another resume may have gone on with it, and ended, since the journal was looked at.
+                pending, finished = where_it_stands(JournalReader(job.directory))
+                job = replace(job, pending=pending, finished=finished)
             embodiment = AssayEmbodiment.attached(client)
             policy = AssayPolicy()
             policy.bind(embodiment.info)

@@ -21,7 +21,15 @@ from assay_core.seal_file import SEAL_FILE
 from assay_core.session_lock import GOING_AWAY_S, LOCK_FILE, wait_until_free, writer_of
 from assay_core.session_traces import SessionTraces, check_no_journal_lost
 
-__all__ = ["SESSIONS_DIR", "Resumable", "check_resumable", "describe_session", "find_session", "list_sessions"]
+__all__ = [
+    "SESSIONS_DIR",
+    "Resumable",
+    "check_resumable",
+    "describe_session",
+    "find_session",
+    "list_sessions",
+    "where_it_stands",
+]
 
 SESSIONS_DIR = Path("sessions")
 """Where sessions lie unless the user says otherwise, relative to the working directory."""
@@ -144,8 +152,15 @@ def check_resumable(
         )
     traces.check(fold)
     _check_versions(plan)
+    return Resumable(directory, plan, digest, *where_it_stands(reader), True)
+
+
+def where_it_stands(
+    reader: JournalReader,
+) -> tuple[tuple[tuple[PlanEntry, int], ...], tuple[tuple[PlanEntry, bool | None], ...]]:
+    """Return what is pending of a session and what is finished, as in `Resumable`."""
     finished = tuple((r.entry, r.outcome == "success" if r.counted else None) for r in reader.results())
-    return Resumable(directory, plan, digest, reader.pending(), finished, True)
+    return reader.pending(), finished
 
 
 def _from_the_beginning(directory: Path, plan: Plan, digest: str) -> Resumable:
