@@ -15,6 +15,7 @@ from assay_core.journal import Attempt, Entry, JournalReader, JournalWriter, Ses
 from assay_core.journal_writer import Probe
 from assay_core.plan import PLAN_FILE, Plan, load_plan, plan_hash
 from assay_core.seal import SEAL_FILE
+from assay_core.session_lock import SessionSealed
 from assay_core.session_traces import SessionTraces
 from assay_core.trial import Event, Phase, State, Trial
 from assay_msgs.msg import ResultCode
@@ -48,13 +49,14 @@ def open_files(
     directory = Path(request.directory)
     plan, digest = _plan(request, directory, realizer)
     if (directory / SEAL_FILE).exists():
-        fix = "start a new session; later gradings go to addenda"
-        raise Refusal(ResultCode.SESSION_SEALED, f"session '{plan.session_id}' in {directory} is sealed", fix=fix)
+        raise _sealed(plan, directory)
     try:
         if request.resume:
             writer = JournalWriter.resume(directory, clock=clock, probe=probe)
         else:
             writer = JournalWriter.create(directory, clock=clock, probe=probe)
+    except SessionSealed as error:  # by whoever held the lock until now
+        raise _sealed(plan, directory) from error
     except SessionInUse as error:
         raise Refusal(ResultCode.SESSION_OTHER_OPEN, str(error)) from error
     except DataError as error:
@@ -86,6 +88,11 @@ def open_files(
         writer.close()
         raise
     return Opened(plan, digest, writer, fold, receipts, tuple(entries))
+
+
+def _sealed(plan: Plan, directory: Path) -> Refusal:
+    fix = "start a new session; later gradings go to addenda"
+    return Refusal(ResultCode.SESSION_SEALED, f"session '{plan.session_id}' in {directory} is sealed", fix=fix)
 
 
 def interrupted(attempt: Attempt) -> Entry:

@@ -15,8 +15,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from assay_core.errors import DataError
+from assay_core.seal_file import SEAL_FILE
 
-__all__ = ["LOCK_FILE", "SessionInUse", "SessionLock", "wait_until_free", "writer_of"]
+__all__ = ["LOCK_FILE", "SessionInUse", "SessionLock", "SessionSealed", "wait_until_free", "writer_of"]
 
 LOCK_FILE = "journal.lock"
 
@@ -33,16 +34,41 @@ class SessionInUse(DataError):
     """Another process writes this session's journal."""
 
 
+class SessionSealed(DataError):
+    """The session was sealed; nothing may write it any more."""
+
+
 class SessionLock:
     """An exclusive lock on a session directory, held until `release` or the end of the process.
 
     Raises:
         SessionInUse: Another process holds it; the message names its process id and host.
+        SessionSealed: The session is sealed, perhaps while this waited for the lock.
         DataError: The directory is missing or not writable.
     """
 
     def __init__(self, directory: Path) -> None:
         self.path = directory / LOCK_FILE
+        end = time.monotonic() + GLANCE_S
+        while not self._take(directory):
+            if time.monotonic() >= end:
+                holder = _holder(self._fd)
+                os.close(self._fd)
+                raise _in_use(directory, holder)
+            os.close(self._fd)
+            time.sleep(_POLL_S)
+        if (directory / SEAL_FILE).exists():
+            self.release(remove=True)
+            fix = "start a new session; later gradings go to addenda"
+            raise SessionSealed(f"session '{directory}'", expected="no seal", got="a sealed session", fix=fix)
+        try:
+            os.ftruncate(self._fd, 0)
+            os.pwrite(self._fd, json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode(), 0)
+        except OSError:
+            pass  # who holds the lock is a courtesy; on a full disk the lock itself still counts
+
+    def _take(self, directory: Path) -> bool:
+        """Open the lock file and lock it; return whether the lock is that of the file which has the name now."""
         try:
             self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
@@ -50,20 +76,19 @@ class SessionLock:
             got = error.strerror or str(error)
             raise DataError(f"{directory}", expected="a writable session directory", got=got, fix=fix) from error
         try:
-            locked = _within(GLANCE_S, lambda: _locked(self._fd, fcntl.LOCK_EX))
+            if not _locked(self._fd, fcntl.LOCK_EX):
+                return False
         except OSError as error:
             os.close(self._fd)
             fix = "put the session on a file system that has locks"
             raise DataError(f"{self.path}", expected="a lock", got=error.strerror or str(error), fix=fix) from error
-        if not locked:
-            holder = _holder(self._fd)
-            os.close(self._fd)
-            raise _in_use(directory, holder)
+        # Whoever seals a session deletes the file: a lock on it would exclude nobody.
+        ours = os.fstat(self._fd)
         try:
-            os.ftruncate(self._fd, 0)
-            os.pwrite(self._fd, json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode(), 0)
-        except OSError:
-            pass  # who holds the lock is a courtesy; on a full disk the lock itself still counts
+            named = self.path.stat()
+        except FileNotFoundError:
+            return False
+        return (ours.st_dev, ours.st_ino) == (named.st_dev, named.st_ino)
 
     def release(self, *, remove: bool = False) -> None:
         """Let go of the lock.

@@ -12,7 +12,15 @@ import pytest
 
 from assay_core import session_lock
 from assay_core.errors import DataError
-from assay_core.session_lock import LOCK_FILE, SessionInUse, SessionLock, wait_until_free, writer_of
+from assay_core.seal_file import SEAL_FILE
+from assay_core.session_lock import (
+    LOCK_FILE,
+    SessionInUse,
+    SessionLock,
+    SessionSealed,
+    wait_until_free,
+    writer_of,
+)
 
 
 @pytest.fixture
@@ -53,6 +61,31 @@ def test_a_writer_that_meets_somebody_who_looks_tries_again(tmp_path: Path, at_f
     fcntl.flock(fd, fcntl.LOCK_SH)
     at_first_poll(lambda: os.close(fd))
     SessionLock(tmp_path).release()
+
+
+def test_a_session_that_is_sealed_meanwhile_is_not_written(tmp_path: Path, at_first_poll: Callable[..., None]) -> None:
+    """Whoever seals deletes the lock file; a lock on what was deleted must not count, nor be left behind anew."""
+    sealer = SessionLock(tmp_path)
+
+    def seal() -> None:
+        (tmp_path / SEAL_FILE).write_text("{}")
+        sealer.release(remove=True)
+
+    at_first_poll(seal)
+    with pytest.raises(SessionSealed, match="sealed session"):
+        SessionLock(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [SEAL_FILE]
+
+
+def test_a_lock_whose_file_was_deleted_excludes_others_all_the_same(
+    tmp_path: Path, at_first_poll: Callable[..., None]
+) -> None:
+    first = SessionLock(tmp_path)
+    at_first_poll(lambda: first.release(remove=True))
+    second = SessionLock(tmp_path)
+    with pytest.raises(SessionInUse):
+        SessionLock(tmp_path)
+    second.release()
 
 
 def test_a_writer_that_goes_away_is_waited_for(tmp_path: Path, at_first_poll: Callable[..., None]) -> None:

@@ -6,7 +6,6 @@ one more entity that the executor looks at in every control step, and a node who
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
 from collections import deque
@@ -105,9 +104,12 @@ class Diagnostics:
 
     def _run(self) -> None:
         while not self._closed:
-            # A node that is being destroyed under this thread has nothing more to say.
-            with contextlib.suppress(Exception):
+            try:
                 self._publisher.publish(self._message())
+            except Exception as error:  # noqa: BLE001 (it must not end this thread: the next readings may be well)
+                # A node that is being destroyed under this thread has nothing more to say.
+                if not self._closed:
+                    self._node.get_logger().warning(f"diagnostics cannot be published: {error!r}", once=True)
             self._changed.wait(self._period_s)
             self._changed.clear()
 

@@ -4,7 +4,7 @@ Jazzy's `SingleThreadedExecutor` builds a wait set, a task and two coroutines fo
 triggers the executor's own guard condition, so that the wait after it returns at once and everything is built again.
 That is most of what a control step costs (measured: ``./assay bench step``). `QuickExecutor` keeps one wait set, calls
 plain callbacks directly and serves everything that is ready before it waits again. What is rare (timers, events,
-coroutines) it leaves to rclpy. rclpy's `EventsExecutor`, which would be the library's answer, is
+coroutines) becomes a task of rclpy's own kind. rclpy's `EventsExecutor`, which would be the library's answer, is
 experimental in Jazzy and hangs (docs/decisions/0008-executor.md).
 """
 
@@ -104,37 +104,20 @@ class QuickExecutor(SingleThreadedExecutor):
         wait_set.wait(timeout_ns)
         if self._is_shutdown:
             return
-        leave_to_rclpy = self._is_rare_ready(wait_set)
+        self._hand_to_rclpy(wait_set)
         self._serve_guards(wait_set)
-        for kind, served in (
-            ("subscription", self._subscriptions),
-            ("client", self._clients),
-            ("service", self._services),
+        for kind, served, take in (
+            ("subscription", self._subscriptions, self._take_subscription),
+            ("client", self._clients, self._take_client),
+            ("service", self._services, self._take_service),
         ):
             ready = wait_set.get_ready_entities(kind)
             if ready:
-                leave_to_rclpy |= self._serve(served, frozenset(ready))
+                self._serve(served, frozenset(ready), take)
         if self._tasks:
             self._run_tasks()
-        if leave_to_rclpy and not self._is_shutdown:
-            self._spin_rclpy()
 
     # -- inside ------------------------------------------------------------------------------------------------------
-
-    def _spin_rclpy(self) -> None:
-        """Have rclpy serve one of what is ready."""
-        with self._tasks_lock:  # it would look at nothing else while a coroutine is suspended
-            held, self._tasks = self._tasks, []
-        try:
-            super().spin_once(0)
-        finally:
-            with self._tasks_lock:
-                self._tasks = held + self._tasks
-            self._cb_iter = None  # it would go on with what was ready at this wait
-            for guard in self._node_guards:
-                if guard._executor_triggered:  # the wait took the trigger without serving it
-                    guard._executor_triggered = False
-                    guard.trigger()
 
     def _collect(self) -> None:
         """Take stock of the nodes' entities and make a wait set that holds them all."""
@@ -181,11 +164,25 @@ class QuickExecutor(SingleThreadedExecutor):
         for waitable in self._waited_for:
             waitable.add_to_wait_set(wait_set)
 
-    def _is_rare_ready(self, wait_set: Any) -> bool:
-        """Return whether anything is ready that rclpy serves."""
-        if self._timers and wait_set.get_ready_entities("timer"):
-            return True
-        return any(waitable.is_ready(wait_set) for waitable in self._waited_for)
+    def _hand_to_rclpy(self, wait_set: Any) -> None:
+        """Make tasks of rclpy's own kind for timers and waitables that are ready."""
+        due = frozenset(wait_set.get_ready_entities("timer")) if self._timers else ()
+        for timer in self._timers:
+            if timer.handle.pointer in due and timer.handle.is_timer_ready():
+                self._make_handler(timer, None, self._take_timer_if_due)
+        for waitable in self._waited_for:
+            if waitable.is_ready(wait_set):
+                self._make_handler(waitable, None, self._take_waitable)
+
+    def _take_timer_if_due(self, timer: Any) -> Any:
+        """Return rclpy's job for a timer, unless an earlier callback of the round has cancelled or reset it."""
+        try:
+            with timer.handle:
+                if not timer.handle.is_timer_ready():
+                    return None
+        except InvalidHandle:
+            return None
+        return self._take_timer(timer)
 
     def _serve_guards(self, wait_set: Any) -> None:
         """Call back for guard conditions that were triggered; the wait has taken the trigger."""
@@ -196,18 +193,16 @@ class QuickExecutor(SingleThreadedExecutor):
             if guard.handle.pointer in triggered:
                 self.create_task(guard.callback)
 
-    def _serve(self, served: list[_Served], ready: frozenset[int]) -> bool:
-        """Serve the entities that are ready; return whether one of them is left to rclpy."""
-        left = False
+    def _serve(self, served: list[_Served], ready: frozenset[int], take: Callable[[Any], Any]) -> None:
+        """Serve the entities that are ready; ``take`` is rclpy's way, for callbacks that are coroutines."""
         for entity, _, pointer, serve, _ in served:
             if pointer not in ready:
                 continue
             if serve is None:
-                left = True
+                self._make_handler(entity, None, take)
                 continue
             with contextlib.suppress(InvalidHandle):  # an earlier callback of this round has destroyed it
                 serve(entity)
-        return left
 
     def _take_subscription_now(self, subscription: Any) -> None:
         with subscription.handle:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+import pytest
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.node import Node
 
@@ -46,6 +47,31 @@ def test_a_problem_is_a_warning() -> None:
         spin_until(executor, lambda: bool(heard), what="diagnostics")
         assert (heard[0].level, heard[0].message) == (b"\x01", "inactive: 3 errors")
         told.close()
+        node.destroy_node()
+
+
+def test_readings_that_fail_are_said_once_and_the_next_ones_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    with graph() as (context, executor, _):
+        listener, node = Node("listener", context=context), Node("policy", context=context)
+        heard: list[Any] = []
+        listener.create_subscription(DiagnosticArray, TOPIC, lambda m: heard.append(m.status[0]), EVENT)
+        executor.add_node(listener)
+        said: list[tuple[str, Any]] = []
+        logger = node.get_logger()
+        monkeypatch.setattr(type(logger), "warning", lambda _, text, **how: said.append((text, how)))
+        failing = [True] * 3
+
+        def read() -> dict[str, int]:
+            if failing:
+                failing.pop()
+                raise KeyError("steps")
+            return {"steps": 7}
+
+        told = Diagnostics(node, read, period_s=0.02)
+        spin_until(executor, lambda: bool(heard), what="diagnostics after readings that failed")
+        told.close()
+        assert {text for text, _ in said} == {"diagnostics cannot be published: KeyError('steps')"}
+        assert all(how == {"once": True} for _, how in said)
         node.destroy_node()
 
 

@@ -299,3 +299,61 @@ def test_an_action_runs_to_its_result(bench: Bench) -> None:
     bench.until(lambda: heard == [0.5], "feedback")
     client.destroy()
     server.destroy()
+
+
+def test_a_timer_that_is_always_due_starves_nobody(bench: Bench) -> None:
+    served = {"slow": 0, "other": 0, "coroutine": 0, "plain": 0}
+
+    def slow() -> None:
+        served["slow"] += 1
+        end = time.perf_counter() + 0.003  # longer than its period: due again as soon as it is done
+        while time.perf_counter() < end:
+            pass
+
+    def count(name: str) -> None:
+        served[name] += 1
+
+    async def coroutine(_message: Any) -> None:
+        count("coroutine")
+
+    bench.node.create_timer(0.001, slow)
+    bench.node.create_timer(0.01, lambda: count("other"))
+    bench.node.create_subscription(Int64, "numbers", coroutine, qos.EVENT)
+    bench.node.create_subscription(Int64, "numbers", lambda _message: count("plain"), qos.EVENT)
+    publisher = bench.matched(bench.peer.create_publisher(Int64, "numbers", qos.EVENT), 2)
+    for i in range(20):
+        publisher.publish(Int64(data=i))
+    bench.until(lambda: served["coroutine"] == served["plain"] == 20 and served["other"] >= 20, "everybody's turn")
+    assert served["slow"] >= 20
+
+
+def test_a_timer_that_is_cancelled_while_it_is_due_does_not_run(bench: Bench) -> None:
+    """By another timer, or by a message, of the same round."""
+    ran: list[str] = []
+    victims: list[Any] = []
+
+    def cancel(_message: Any = None) -> None:
+        ran.append("canceller")
+        for victim in victims:
+            victim.cancel()
+
+    canceller = bench.node.create_timer(0.001, lambda: (canceller.cancel(), cancel()))
+    victims.append(bench.node.create_timer(0.001, lambda: ran.append("victim of a timer")))
+    end = time.monotonic() + 0.01
+    while time.monotonic() < end:  # both are due before anything runs
+        pass
+    bench.until(lambda: "canceller" in ran, "the canceller")
+    assert ran == ["canceller"]
+
+    bench.node.create_subscription(Int64, "cancel", cancel, qos.EVENT)
+    publisher = bench.matched(bench.peer.create_publisher(Int64, "cancel", qos.EVENT))
+    ran.clear()
+    victims.append(bench.node.create_timer(0.05, lambda: ran.append("victim of a message")))
+    publisher.publish(Int64())
+    end = time.monotonic() + 0.1
+    while time.monotonic() < end:
+        pass
+    bench.until(lambda: "canceller" in ran, "the message")
+    for _ in range(5):
+        bench.executor.spin_once(timeout_sec=0.01)
+    assert ran == ["canceller"]
