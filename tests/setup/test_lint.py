@@ -50,6 +50,9 @@ def broken(layout, name, files, rule):
         ("src/assay_a/assay_a/a.py", "n.create_publisher(T, 'a', 10)", "QoS by name", ":1: a bare depth"),
         ("src/assay_a/assay_a/a.py", "n.create_subscription(T, 'a', f, 5)", "QoS by name", "bare depth"),
         ("src/assay_a/assay_a/a.py", "n.create_publisher(T, 'a', qos_profile=1)", "QoS by name", "bare depth"),
+        ("src/assay_a/assay_a/a.py", "subprocess.run(['x'], check=False)", "waits have a deadline", "subprocess.run()"),
+        ("tools/a.py", "def f():\n    process.wait()", "waits have a deadline", ":2: process.wait() without"),
+        ("src/assay_a/assay_a/a.py", "thread.join()", "waits have a deadline", "thread.join()"),
     ],
 )
 def test_each_house_rule_finds_its_slip(layout, path, text, rule, finding):
@@ -66,10 +69,18 @@ def test_each_house_rule_finds_its_slip(layout, path, text, rule, finding):
         ("src/assay_a/assay_a/a.py", "x = 1\n" * 600, "module size"),
         ("src/assay_a/test/a.py", "class A(Node): ...\n" + "x = 1\n" * 300, "module size"),
         ("src/assay_a/assay_a/a.py", "n.create_publisher(T, 'a', EVENT)", "QoS by name"),
+        ("src/assay_a/assay_a/a.py", "subprocess.run(['x'], timeout=3)", "waits have a deadline"),
+        ("src/assay_a/assay_a/a.py", "process.wait(3), ','.join(x), e.wait(timeout=1)", "waits have a deadline"),
+        ("src/assay_a/test/a.py", "thread.join()", "waits have a deadline"),
     ],
 )
 def test_what_is_right_is_left_alone(layout, path, text, rule):
     assert broken(layout, "", {path: text}, rule) == []
+
+
+def test_a_check_that_hangs_is_a_finding(layout, monkeypatch):
+    monkeypatch.setattr(lint, "TOOL_S", 0.06)
+    assert lint._findings(["sleep", "60"], layout.root, os.environ) == "sleep: no end within 0.001 min"
 
 
 def test_damaged_data_files_are_named(layout):

@@ -86,6 +86,16 @@ def test_an_exit_code_without_failed_tests_fails_the_run(layout, runners, capsys
     assert "colcon test: exit code 3" in capsys.readouterr().out
 
 
+def test_a_path_that_leads_to_nothing_is_a_mistake_of_usage(layout, monkeypatch):
+    monkeypatch.setattr(testing, "run_shown", lambda *_, **__: 4)
+    write(layout.root / "test_a.py", "")
+    monkeypatch.chdir(layout.root)
+    with pytest.raises(SetupError, match=r"got no such file: nofile.py. fix: correct the path") as refused:
+        testing.main(layout, ["-k", "fast", "nofile.py::test_a", "test_a.py"], {})
+    assert refused.value.code == 2
+    assert testing.main(layout, ["test_a.py"], {}) == 1, "a conftest.py that cannot be imported is a failure"
+
+
 def test_nothing_tested_is_not_a_success(layout, runners, capsys):
     runners.update(xml="<testsuites/>")
     assert testing.main(layout, ["--packages", "assay_a"], {}) == 1

@@ -163,10 +163,32 @@ def named_qos(modules: Sequence[Module]) -> list[str]:
     return findings
 
 
+_COMMANDS = ("run", "call", "check_call", "check_output")
+
+
+def bounded_waits(modules: Sequence[Module]) -> list[str]:
+    """Every wait has a deadline: a command that hangs, a thread that does not end must not hold up its caller."""
+    findings = []
+    for module in modules:
+        if module.is_test:
+            continue
+        for node in ast.walk(module.tree):
+            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+                continue
+            named = {word.arg for word in node.keywords}
+            called = ast.unparse(node.func)
+            command = called in {f"subprocess.{name}" for name in _COMMANDS}
+            waits = node.func.attr in ("wait", "join", "communicate") and not node.args and not named
+            if waits or (command and "timeout" not in named):
+                findings.append(f"{module.name}:{node.lineno}: {called}() without a deadline; say how long it may take")
+    return findings
+
+
 RULES: dict[str, Rule] = {
     "imports point inward": inward_imports,
     "no ROS in core and benchmarks": no_ros_in_core,
     "package.xml declares what is imported": declared_dependencies,
     "module size": module_size,
     "QoS by name": named_qos,
+    "waits have a deadline": bounded_waits,
 }

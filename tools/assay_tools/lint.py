@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import subprocess
 import sys
 import time
@@ -14,6 +15,7 @@ from pathlib import Path
 from assay_tools import house_rules
 from assay_tools.errors import SetupError
 from assay_tools.layout import Layout
+from assay_tools.process import run_shown
 from assay_tools.results import Totals
 
 __all__ = ["USAGE", "check", "checked_in", "main"]
@@ -24,6 +26,12 @@ Checks format and style (ruff), types (mypy), YAML, JSON and XML files, Dockerfi
 
   --fix  correct first what can be corrected by a program
 """
+LIST_S = 60.0
+"""Longest time for git to list the files [s]."""
+
+TOOL_S = 1200.0
+"""Longest time for one check [s]."""
+
 _YAML_RULES = (
     "{extends: relaxed, rules: {line-length: disable, indentation: disable, braces: disable, brackets: disable, "
     "commas: disable, colons: disable, hyphens: disable, empty-lines: disable, new-line-at-end-of-file: enable, "
@@ -49,9 +57,9 @@ def checked_in(layout: Layout, *suffixes: str) -> list[Path]:
         "--exclude-standard",
     ]
     try:
-        done = subprocess.run(command, capture_output=True, check=False)
+        done = subprocess.run(command, capture_output=True, timeout=LIST_S, check=False)
         listed = done.stdout.decode(errors="surrogateescape").split("\0") if done.returncode == 0 else []
-    except OSError:
+    except (OSError, subprocess.TimeoutExpired):
         listed = []
     if listed:
         paths = [layout.root / name for name in listed if name]
@@ -73,7 +81,7 @@ def main(layout: Layout, arguments: Sequence[str], environ: Mapping[str, str]) -
         )
     if arguments:
         for command in (["ruff", "check", "--fix", "--quiet", "."], ["ruff", "format", "."]):
-            subprocess.run(command, cwd=layout.root, env=dict(environ), check=False)
+            run_shown(command, cwd=layout.root, environ=environ, deadline_s=TOOL_S)
     totals = check(layout, environ)
     sys.stdout.write(f"{totals.closing_line()}\n")
     return 1 if totals.failed else 0
@@ -135,10 +143,13 @@ def _findings(command: Sequence[str], cwd: Path, environ: Mapping[str, str]) -> 
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
+            timeout=TOOL_S,
             check=False,
         )
     except OSError as error:
         return f"{command[0]}: {error.strerror}: is it in tools/requirements.in?"
+    except subprocess.TimeoutExpired:
+        return f"{command[0]}: no end within {TOOL_S / 60:g} min"
     return "" if done.returncode == 0 else done.stdout or f"{command[0]}: exit code {done.returncode}"
 
 
@@ -163,9 +174,9 @@ def _shell(layout: Layout) -> Iterator[str]:
         if not first.startswith("#!") or not first.rstrip().endswith("sh"):
             continue
         shell = first.split("/")[-1].split()[-1]
-        done = subprocess.run([shell, "-n", str(path)], capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            yield done.stderr.strip()
+        found = _findings([shell, "-n", str(path)], layout.root, os.environ)
+        if found:
+            yield found.strip()
 
 
 def _hosts(layout: Layout) -> Iterator[str]:

@@ -24,6 +24,9 @@ __all__ = ["run", "verbs"]
 USAGE, INTERRUPTED = 2, 130
 CLI = "assay_cli"
 
+HELP_S = 30.0
+"""Longest time for a verb's help from the sources [s]."""
+
 
 def verbs(help_text: str) -> list[str]:
     """Return the verbs that the help text lists: it is the one place that names them."""
@@ -99,14 +102,18 @@ def _helped(layout: Layout, arguments: Sequence[str], environ: Mapping[str, str]
     if stamps.checked(layout, modes.chosen_mode(environ))[0]:
         return False
     sources = os.pathsep.join(str(path) for path in layout.packages())
-    done = subprocess.run(
-        [sys.executable, "-m", CLI, *arguments],
-        env={**environ, "PYTHONPATH": sources, "PYTHONDONTWRITEBYTECODE": "1"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", CLI, *arguments],
+            env={**environ, "PYTHONPATH": sources, "PYTHONDONTWRITEBYTECODE": "1"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=HELP_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return False
     sys.stdout.write(done.stdout if done.returncode == 0 else "")
     return done.returncode == 0
 

@@ -154,7 +154,8 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
     while _signal(process.pid, signal.SIGTERM) and time.monotonic() < end:
         time.sleep(0.05)
     _signal(process.pid, signal.SIGKILL)
-    process.wait()
+    with contextlib.suppress(subprocess.TimeoutExpired):  # stuck in the kernel: nobody can end it
+        process.wait(STOP_S)
 
 
 def _signal(group: int, signum: signal.Signals) -> bool:

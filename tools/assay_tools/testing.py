@@ -31,6 +31,9 @@ Without arguments: all checks of ./assay lint, the tests of every package (colco
 NO_TESTS = 5
 """Exit code of pytest where it found nothing to run."""
 
+USAGE_ERROR = 4
+"""Exit code of pytest where it cannot take its arguments, or a conftest.py cannot be imported."""
+
 
 def parse(layout: Layout, arguments: Sequence[str]) -> tuple[str, list[str]]:
     """Return what to run (``all``, ``tests``, ``packages`` or ``pytest``) and its names or arguments.
@@ -127,7 +130,25 @@ def _pytest(layout: Layout, arguments: Sequence[str], environ: Mapping[str, str]
     code = run_shown(command, cwd=cwd, environ=environ)
     if code == NO_TESTS:
         return Totals()
+    missing = [] if cwd is not None or code != USAGE_ERROR else _missing_files(arguments)
+    if missing:
+        raise SetupError(
+            "./assay test",
+            expected="paths of tests from the current directory",
+            got=f"no such file: {', '.join(missing)}",
+            fix="correct the path, or name packages with --packages",
+        )
     totals = of_file(results, "pytest") if results.exists() else Totals()
     if code != 0 and not totals.failed:
         totals.fail(f"pytest: exit code {code}")
     return totals
+
+
+def _missing_files(arguments: Sequence[str]) -> list[str]:
+    """Return the arguments that must be paths and lead to nothing; what follows an option may be its value."""
+    paths = [
+        argument.partition("::")[0]
+        for before, argument in zip(("", *arguments), arguments, strict=False)
+        if not argument.startswith("-") and not before.startswith("-")
+    ]
+    return [path for path in paths if not Path(path).exists()]

@@ -6,6 +6,7 @@ one operation at a time (see `pipeline`). So every rule can be tested without a 
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -29,6 +30,9 @@ from assay_ros.names import code_name
 __all__ = ["Bench", "Ports"]
 
 T = TypeVar("T")
+
+FILES_S = 5.0
+"""Longest wait for file work when the node stops [s]; a disk that takes longer does not answer."""
 Steps = Generator["Future[Any]", Any, T]
 
 
@@ -89,12 +93,18 @@ class Bench:
         Returns:
             What went wrong, in words.
         """
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        ending = threading.Thread(
+            target=self._pool.shutdown, kwargs={"wait": True, "cancel_futures": True}, name="bench-end", daemon=True
+        )
+        ending.start()
+        ending.join(FILES_S)
         writers = [] if self.session is None else [self.session.writer]
         opening, self.opening, self.session = self.opening, None, None
-        if opening is not None and not opening.cancelled() and opening.exception() is None:
-            writers.append(opening.result().writer)
         problems = []
+        if ending.is_alive():
+            problems.append(f"files of a session are still at work after {FILES_S:g} s: see whether its disk answers")
+        if opening is not None and opening.done() and not opening.cancelled() and opening.exception() is None:
+            writers.append(opening.result().writer)
         for writer in writers:
             try:
                 writer.close()

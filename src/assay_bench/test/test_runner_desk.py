@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,17 @@ DONE, INCOMPLETE, HALTED = 1, 2, 3
 @pytest.fixture
 def bench(tmp_path: Path) -> Harness:
     return Harness(tmp_path / "session")
+
+
+def test_a_disk_that_does_not_answer_does_not_hold_up_the_end(bench: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("assay_bench.bench.FILES_S", 0.05)
+    answers = threading.Event()
+    bench.bench.opening = bench.bench.offload(lambda: answers.wait(60))
+    try:
+        [problem] = bench.bench.stop()
+    finally:
+        answers.set()
+    assert problem == "files of a session are still at work after 0.05 s: see whether its disk answers"
 
 
 def test_a_whole_session(bench: Harness) -> None:

@@ -155,8 +155,8 @@ class Spinner:
         try:
             self._executor.remove_node(node)
             self._executor.shutdown(0)
-        except Exception:  # noqa: BLE001 (whatever state the interrupt left behind, a new executor replaces it)
-            pass
+        except Exception as error:  # noqa: BLE001 (whatever state the interrupt left behind, a new executor replaces it)
+            self.node.get_logger().warning(f"leaving an executor that was interrupted: {error!r}", once=True)
         for kind in (node.subscriptions, node.clients, node.services, node.timers, node.guards, node.waitables):
             for entity in kind:
                 if hasattr(entity, "_executor_event"):

@@ -58,6 +58,9 @@ def main(argv: Sequence[str] | None = None, check: Callable[[Resolved], None] | 
         arguments = parse_arguments(options.arguments)
         if options.show_args:
             return _show_arguments(options.file, arguments)
+        if options.log_dir is not None and not options.log_dir.strip():
+            fix = "name one, or leave --log-dir out"
+            raise ConfigError("--log-dir", expected="a directory", got=repr(options.log_dir), fix=fix)
         resolved = resolve(options.file, arguments)
         if check is not None:
             check(resolved)

@@ -60,6 +60,12 @@ def test_a_wrong_request_is_refused_with_exit_code_2(
     assert not Path("started").exists()
 
 
+def test_an_empty_directory_for_logs_is_refused(capsys: pytest.CaptureFixture[str], write: Write) -> None:
+    path = write("launch:\n  - executable: {cmd: 'false'}\n")
+    assert main([str(path), "--log-dir", ""]) == 2
+    assert "--log-dir: expected a directory, got ''" in capsys.readouterr().err
+
+
 def test_arguments_are_listed_with_descriptions(capsys: pytest.CaptureFixture[str], write: Write) -> None:
     path = write(
         "launch:\n"

@@ -118,7 +118,7 @@ class Child:
         for reader in self._readers:
             reader.join(timeout=1.0)
         with self._reaping:  # afterwards its id may mean somebody else
-            self.returncode = self._process.wait()
+            self.returncode = self._process.wait(1.0)  # it has ended: see above
             self.ended.set()
         self._on_end(self)
 

@@ -32,6 +32,9 @@ _REAP_S = 2.0
 _LEAVE_S = 1.0
 """Longest wait for the warden itself to leave after an ordered stop [s]."""
 
+_SWEEP_S = 20.0
+"""Longest time for clearing shared memory [s]; the warden and the mark on its domain must not stay for ever."""
+
 _SWEEP = "from assay_bringup import shm; shm.sweep()"
 
 
@@ -142,7 +145,8 @@ def main() -> int:
             watched.pop(int(word[1:]), None)
     if watched:
         _end(watched, float(sys.argv[1]))
-        subprocess.run([sys.executable, "-c", _SWEEP], check=False)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            subprocess.run([sys.executable, "-c", _SWEEP], timeout=_SWEEP_S, check=False)
     return 0
 
 
