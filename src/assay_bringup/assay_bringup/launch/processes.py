@@ -20,6 +20,7 @@ import yaml
 from assay_bringup import shm
 from assay_bringup.bringup_plan import CONFIGURE
 from assay_bringup.launch.child import Child, describe_end, last_line
+from assay_bringup.launch.log_size import LogSizes
 from assay_bringup.launch.model import PARAMETERS, Resolved, ResolvedProcess
 from assay_bringup.launch.stages import Stages
 from assay_bringup.launch.warden import Warden
@@ -42,6 +43,8 @@ _CONFIGURATION = 2
 """Exit code of a process that refuses its configuration."""
 _REFUSED = f"{CONFIGURE} was refused"
 _POLL_S = 0.02
+_LOGS_S = 0.5
+"""Time between two looks at how large the logs are [s]."""
 _REAP_S = 2.0
 """Time after SIGKILL in which the kernel gives a process up [s]; longer only where a driver hangs."""
 
@@ -101,6 +104,7 @@ class GraphProcesses:
         self._stop_began: float | None = None
         self._dead: str | None = None
         self._history: list[End] = []
+        self._log_sizes = LogSizes(log_dir)
         rig = any(process.package == RIG_PACKAGE for process in resolved.processes)
         self._warden = Warden(mark_ending(environ) if rig else None)
 
@@ -144,6 +148,7 @@ class GraphProcesses:
         try:
             for slot in graph._slots:
                 graph._spawn(slot)
+            threading.Thread(target=graph._trim, name="log-sizes", daemon=True).start()
             if any(process.respawn for process in resolved.processes):
                 threading.Thread(target=graph._restart, name="restart", daemon=True).start()
         except BaseException:
@@ -262,6 +267,7 @@ class GraphProcesses:
                 if elapsed_s > max(stage.last_s for stage in stages) + _REAP_S:
                     break
                 self._changed.wait(_POLL_S)
+        self._log_sizes.trim()
         shm.sweep()
         self._warden.close()
         return self.ends()
@@ -329,6 +335,12 @@ class GraphProcesses:
                     slot.retries += 1
                     slot.restart_at = time.monotonic() + spec.respawn_delay_s
             self._changed.notify_all()
+
+    def _trim(self) -> None:
+        """Keep the logs from filling the disk while the graph runs."""
+        while not self._stopping:
+            self._log_sizes.trim()
+            time.sleep(_LOGS_S)
 
     def _restart(self) -> None:
         """Start processes again that are due; one thread does it all, since a child dies with the thread it has."""
