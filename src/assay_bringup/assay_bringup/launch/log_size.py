@@ -1,7 +1,7 @@
 """Bounds the logs of a graph's processes, because a policy that prints at every step fills a disk within minutes.
 
-Processes write their files themselves, so that nothing they say waits for the launcher; the launcher cuts the middle out
-of a file that has become too large. Where trouble began stays, and so does what was said last.
+Processes write their files themselves, so that nothing they say waits for the launcher; it cuts the middle out of a
+file that has become too large. Where trouble began stays, and so does what was said last.
 """
 
 from __future__ import annotations
