@@ -25,13 +25,14 @@ class Realizer:
         self._catalog = catalog
 
     def prepare(self, plan: Plan) -> None:
-        """Resolve every task of the plan, which reads files, before the first trial waits for it.
+        """Resolve every task of the plan, which reads files, and check that its scenes are what was planned.
 
         Raises:
-            ConfigError: A task is not known here.
+            ConfigError: A task or a scene is not known here, or is not what the plan was made from.
         """
-        for name in dict.fromkeys(entry.task for entry in plan.entries):
-            self._task(name)
+        from assay_benchmarks.pins import check_scenes
+
+        check_scenes(plan, self._task)
 
     def realize(self, entry: PlanEntry, control_hz: float) -> TrialRealization:
         """Return the realization of one plan entry.

@@ -45,6 +45,7 @@ __all__ = [
     "find_instance",
     "full_name",
     "instance_ids",
+    "instance_of",
     "realize_trial",
     "register_ours",
     "resolve_task",
@@ -154,6 +155,16 @@ def find_instance(instance_id: str) -> TaskInstance:
         UnknownInstanceError: A ConfigError: no such instance; the message offers near matches.
     """
     return instance_by_id(instance_id)[1]
+
+
+def instance_of(scene: Scene) -> TaskInstance | None:
+    """Return the instance that a scene of KitchenBench stands for; None for any other scene.
+
+    Raises:
+        UnknownInstanceError: It is gone.
+    """
+    instance_id = str(scene.metadata.get("instance_id") or "")
+    return find_instance(instance_id) if _is_ours(instance_id) else None
 
 
 def seed_of_trial(scene: Scene, eval_seed: int | None, epoch: int) -> int:

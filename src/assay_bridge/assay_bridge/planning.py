@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay_benchmarks import catalog
+from assay_benchmarks.pins import contents_of
 from assay_bridge.software import software_versions
 from assay_core import rig
 from assay_core.contained import Broken, contained
@@ -139,6 +140,7 @@ def make_plan(options: EvalOptions, *, session_id: str | None = None, created: d
         software=software_versions(),
         launch=dict(options.launch),
         clips=options.clips,
+        contents=contents_of(selected, options.control_hz),
     )
 
 

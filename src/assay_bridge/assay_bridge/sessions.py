@@ -137,10 +137,12 @@ def check_resumable(
     journal = directory / JOURNAL_FILE
     if not journal.exists():
         check_no_journal_lost(directory)
+        _check_tasks(plan)
         return _from_the_beginning(directory, plan, digest)
     traces = SessionTraces.of(directory)
     reader = JournalReader(directory)
     if not reader.events() and remove_if_nothing_acknowledged(directory):
+        _check_tasks(plan)
         return _from_the_beginning(directory, plan, digest)
     fold = reader.fold()
     if fold.plan_hash != digest or reader.plan().session_id != plan.session_id:
@@ -151,7 +153,7 @@ def check_resumable(
             fix="put the original plan.yaml back",
         )
     traces.check(fold)
-    _check_versions(plan)
+    _check_tasks(plan)
     return Resumable(directory, plan, digest, *where_it_stands(reader), True)
 
 
@@ -189,9 +191,10 @@ def _check_writable(directory: Path) -> None:
         raise DataError(f"session '{directory}'", expected=f"to write to {directory}", got=problem, fix=fix)
 
 
-def _check_versions(plan: Plan) -> None:
-    """Check that tasks are still what was planned, as far as they state a version."""
+def _check_tasks(plan: Plan) -> None:
+    """Check that tasks, as far as they state a version, and scenes are still what was planned."""
     from assay_benchmarks.catalog import resolve_task, task_version
+    from assay_benchmarks.pins import check_scenes
 
     planned = {entry.task: entry.task_version for entry in plan.entries}
     for name, version in planned.items():
@@ -203,6 +206,7 @@ def _check_versions(plan: Plan) -> None:
                 got=f"version {now or '(none)'}",
                 fix="resume with the release that planned it, or start a new session",
             )
+    check_scenes(plan, resolve_task)
 
 
 def _status(directory: Path) -> tuple[str, int]:

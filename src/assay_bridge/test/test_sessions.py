@@ -9,20 +9,26 @@ import shutil
 import subprocess
 import sys
 import uuid
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from assay_benchmarks import catalog
+from assay_bench.realizer import Realizer
+from assay_benchmarks import catalog, specs
+from assay_benchmarks.pins import check_scenes
+from assay_benchmarks.specs import load_task
 from assay_bridge.client_types import new_runner_id
 from assay_bridge.planning import EvalOptions, make_plan
 from assay_bridge.preflight import create_session
 from assay_bridge.sessions import check_resumable, describe_session, find_session, list_sessions
 from assay_core import journal_events as events
+from assay_core.distributions import Uniform
 from assay_core.errors import ConfigError, DataError
+from assay_core.instances import Validation
 from assay_core.journal import JournalWriter, SessionInUse
-from assay_core.plan import Plan
+from assay_core.plan import Plan, load_plan
 from assay_core.seal import write_seal
 from assay_core.trial import State
 
@@ -245,6 +251,72 @@ def test_a_task_of_another_version_is_refused(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(catalog, "task_version", lambda _task: "99")
     with pytest.raises(ConfigError, match=r"expected version 2 of the plan, got version 99"):
         check_resumable(tmp_path / "s")
+
+
+def changed(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> None:
+    """Let pour_pasta/full-box say something else, as if its file had been edited."""
+    spec = specs.load_task("pour_pasta")
+    first = next(one for one in spec.instances if one.instance_id == "pour_pasta/full-box")
+    others = tuple(one for one in spec.instances if one is not first)
+    edited = replace(spec, instances=(replace(first, **changes), *others))
+    monkeypatch.setattr(specs, "load_task", lambda key: edited if key == "pour_pasta" else load_task(key))
+
+
+@pytest.mark.parametrize("journal", [True, False])
+def test_a_distribution_that_was_edited_is_never_mixed_with_the_planned_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, journal: bool
+) -> None:
+    session(tmp_path / "s", trials=1)
+    if not journal:
+        for path in tmp_path.glob("s/journal.*"):
+            path.unlink()
+    setup = dict(catalog.find_instance("pour_pasta/full-box").setup)
+    name, old = next((name, one) for name, one in setup.items() if isinstance(one, Uniform))
+    changed(monkeypatch, setup={**setup, name: Uniform(old.low, old.high + 1e-9)})
+    with pytest.raises(ConfigError, match=r"instance 'pour_pasta/full-box': expected the content .* start a new"):
+        check_resumable(tmp_path / "s")
+    with pytest.raises(ConfigError, match=r"instance 'pour_pasta/full-box'"):
+        Realizer().prepare(load_plan(tmp_path / "s"))
+
+
+def test_ratings_that_come_later_and_a_plan_without_contents_are_no_hindrance(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = session(tmp_path / "s", trials=1)
+    setup = catalog.find_instance("pour_pasta/full-box").setup
+    changed(monkeypatch, validation=Validation((5, 5, 5), (5, 5, 5)), setup=dict(reversed(setup.items())))
+    assert len(check_resumable(tmp_path / "s").pending) == 4
+    changed(monkeypatch, goal="pour all of the pasta")
+    lines = plan.to_yaml().splitlines(keepends=True)
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "plan.yaml").write_text("".join(lines[: lines.index("contents:\n")]))
+    assert len(check_resumable(tmp_path / "old").pending) == 5
+
+
+def test_an_instance_that_is_gone_is_named_before_anything_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = session(tmp_path / "s", trials=1)
+    task = catalog.resolve_task("kitchenbench/pour_pasta")
+    scenes = tuple(scene for scene in task.scenes if scene.metadata["instance_id"] != "pour_pasta/full-box")
+    monkeypatch.setattr(catalog, "resolve_task", lambda _name: replace(task, scenes=scenes))
+    with pytest.raises(ConfigError, match=r"'kitchenbench/pour_pasta': unknown instance 'pour_pasta/full-box'"):
+        check_resumable(tmp_path / "s")
+    realizer = Realizer()
+    realizer.warm()
+    with pytest.raises(ConfigError, match=r"unknown instance 'pour_pasta/full-box'"):
+        realizer.prepare(plan)
+
+
+def test_a_scene_of_another_package_is_compared_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = make_plan(EvalOptions(tasks=("cubepick-reach",)))
+    check_scenes(plan, catalog.resolve_task)
+    task = catalog.resolve_task("cubepick-reach")
+    scenes = (replace(task.scenes[0], instruction="reach elsewhere"), *task.scenes[1:])
+    with pytest.raises(ConfigError, match=r"instance 'scene-0': expected the content that the plan was made from"):
+        check_scenes(plan, lambda _name: replace(task, scenes=scenes))
+    with pytest.raises(ConfigError, match=r"instance 'scene-0': expected max_steps \d+ of the plan, got 7"):
+        check_scenes(plan, lambda _name: replace(task, max_steps=7))
 
 
 def test_sessions_are_found_by_name_with_near_matches(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ __all__ = [
     "entry_from_json",
     "load_plan",
     "plan_hash",
+    "scene_key",
     "trial_id",
 ]
 
@@ -115,6 +116,8 @@ class Plan:
     """Further launch arguments of the graph, so that a resumed session starts the same one."""
     clips: bool = True
     """Whether a clip of each trial is kept beside its last pictures."""
+    contents: Mapping[str, str] = field(default_factory=dict)
+    """SHA-256, hex, of what each scene says, by `scene_key`; empty in an open plan and in one that was made without."""
 
     def __post_init__(self) -> None:
         problem = find_problem(self.to_dict())
@@ -129,6 +132,7 @@ class Plan:
         data["cameras"] = [asdict(camera) for camera in self.cameras]
         data["entries"] = [entry.to_dict() for entry in self.entries]
         data["software"], data["launch"] = dict(self.software), dict(self.launch)
+        data["contents"] = dict(self.contents)
         return data
 
     @classmethod
@@ -164,6 +168,11 @@ class Plan:
 def trial_id(index: int, attempt: int) -> str:
     """Return the id of one attempt at a plan entry: ``<plan index, 6 digits>-<attempt>``."""
     return f"{index:06d}-{attempt}"
+
+
+def scene_key(task: str, scene_id: str) -> str:
+    """Return the name of a scene within a plan, e.g. ``kitchenbench/stack: stack-cups``."""
+    return f"{task}: {scene_id}"
 
 
 def plan_hash(data: bytes) -> str:

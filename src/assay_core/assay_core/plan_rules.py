@@ -24,6 +24,8 @@ class Rule:
 
     expected: str
     ok: Callable[[Any], bool]
+    optional: bool = False
+    """Whether the key may be missing, since plans were written before it existed."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,7 @@ PLAN_RULES: Mapping[str, Rule] = {
     "software": Rule("names and versions, all text", _texts),
     "launch": Rule("names and values of launch arguments, all text", _texts),
     "clips": Rule("true or false", lambda x: isinstance(x, bool)),
+    "contents": Rule("names of scenes and SHA-256s, all text", _texts, optional=True),
 }
 
 
@@ -149,6 +152,8 @@ def _keys(data: Any, rules: Mapping[str, Rule], at: tuple[str | int, ...]) -> Pr
             return Problem((*at, key), "one of " + ", ".join(rules), f"unknown key '{key}'", fix)
     for key, rule in rules.items():
         if key not in data:
+            if rule.optional:
+                continue
             return Problem(at, f"key '{key}': {rule.expected}", "no such key", f"add '{key}'")
         if not rule.ok(data[key]):
             return Problem((*at, key), rule.expected, _shown(data[key]), f"correct '{key}'")
