@@ -23,6 +23,7 @@ from assay_bridge.frames import FrameSet
 from assay_bridge.heartbeat import Heart
 from assay_bridge.motion import LockstepMotion, PacedMotion, nodes_on_graph
 from assay_bridge.policy_calls import PolicyCalls
+from assay_bridge.publishers import Strangers
 from assay_bridge.services import Services
 from assay_bridge.spinner import Gate, Spinner
 from assay_bridge.trial_watch import TERMINAL, TrialWatch
@@ -82,6 +83,7 @@ class GraphClient:
         self._spinner.heartbeat = self._heart.beat
         self._benchmark = BenchmarkCalls(self._services, config)
         self.policy = PolicyCalls(self._services, config, self.motion.streams)
+        self._strangers: Strangers | None = None
 
     @property
     def trial_id(self) -> str:
@@ -101,6 +103,10 @@ class GraphClient:
     def tell_waiting(self, tell: Callable[[str, str, tuple[str, ...]], None]) -> None:
         """Have ``tell`` called with trial id, state and who is waited for, once each time that it is a person."""
         self._trial.tell = tell
+
+    def tell_strangers(self, tell: Callable[[str], None]) -> None:
+        """Have ``tell`` called when somebody besides the automatic operator may give verdicts."""
+        self._strangers = Strangers(self.node, tell)
 
     # -- session -----------------------------------------------------------------------------------------------------
 
@@ -245,7 +251,10 @@ class GraphClient:
             DeadlineError: No verdict was accepted in time.
             TrialEnded: The trial ended without one.
         """
-        return self._trial.wait_for_verdict(self.config.verdict_s if deadline_s is None else deadline_s)
+        verdict = self._trial.wait_for_verdict(self.config.verdict_s if deadline_s is None else deadline_s)
+        if self._strangers is not None:
+            self._strangers.look()
+        return verdict
 
     def finish_trial(self, status: int, error: str = "", record_json: str = "") -> int:
         """Finish the current trial and return its terminal state.

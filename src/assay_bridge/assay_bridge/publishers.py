@@ -8,14 +8,16 @@ there are, from local data: a look at every topic takes some microseconds, which
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rclpy.node import Node
 
 from assay_bridge.spinner import Spinner
 from assay_core.errors import RigFault
 
-__all__ = ["publishers_of", "require_one", "wait_for_one"]
+__all__ = ["Strangers", "publishers_of", "require_one", "wait_for_one"]
+
+VERDICTS = "benchmark/verdict"
 
 LEASE_S = 12.0
 """A dead process has left the graph after this [s]: the lease of config/fastdds.xml, and a margin."""
@@ -48,6 +50,31 @@ def require_one(spinner: Spinner, names: Sequence[str]) -> None:
                 expected="one publisher",
                 got=", ".join(owners),
                 fix="end the one that does not belong to this rig, or give it a ROS domain of its own",
+            )
+
+
+class Strangers:
+    """Tells of publishers beside the automatic operator's: what any of them says as a grader of the plan counts.
+
+    Args:
+        node: Any node of the graph.
+        tell: Takes a sentence, once for each set of publishers.
+    """
+
+    def __init__(self, node: Node, tell: Callable[[str], None]) -> None:
+        self._node, self._tell = node, tell
+        self._told: list[str] = []
+
+    def look(self) -> None:
+        """Look now; local data, some microseconds."""
+        if self._node.count_publishers(VERDICTS) <= 1:
+            return
+        owners = publishers_of(self._node, VERDICTS)
+        if owners != self._told:
+            self._told = owners
+            names = ", ".join(owners)
+            self._tell(
+                f"warning: {VERDICTS} has {len(owners)} publishers ({names}): verdicts of each count in a grader's name"
             )
 
 

@@ -10,6 +10,7 @@ from assay_bridge.client_types import TrialEnded
 from assay_core.errors import DataError, DeadlineError, RigFault, SafetyStop
 from assay_msgs.msg import ResultCode, TrialState, Verdict
 from assay_msgs.srv import FinishTrial
+from assay_ros import qos
 
 
 @pytest.mark.parametrize(
@@ -85,6 +86,27 @@ def test_a_person_who_is_waited_for_is_told_of_once(make_rig):
         with pytest.raises(DeadlineError):
             client.wait_for_verdict(0.3)
     assert told == [("000003-0", "JUDGE", ("grader",))]
+
+
+def test_a_second_voice_that_gives_verdicts_is_told_once(make_rig):
+    fakes, client = make_rig()
+    told = []
+    client.tell_strangers(told.append)
+
+    def judge() -> None:
+        started(client)
+        client.advance(TrialState.JUDGE)
+        client.wait_for_verdict(5)
+
+    fakes.benchmark.node.create_publisher(Verdict, "benchmark/verdict", qos.EVENT)
+    judge()
+    assert told == [], "the one that belongs here was taken for a stranger"
+    fakes.policy.node.create_publisher(Verdict, "benchmark/verdict", qos.EVENT)
+    client._spinner.wait(lambda: client.node.count_publishers("benchmark/verdict") == 2, 10, lambda: "discovery")
+    judge()
+    judge()
+    assert len(told) == 1
+    assert "benchmark/verdict has 2 publishers" in told[0]
 
 
 def test_only_the_verdict_that_the_benchmark_node_accepted_is_heard(make_rig):

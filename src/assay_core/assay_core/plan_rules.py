@@ -114,7 +114,7 @@ PLAN_RULES: Mapping[str, Rule] = {
     "entries": Rule("a list of entries", lambda x: isinstance(x, list)),
     "software": Rule("names and versions, all text", _texts),
     "launch": Rule("names and values of launch arguments, all text", _texts),
-    "clips": Rule("true or false", lambda x: isinstance(x, bool)),
+    "clips": Rule("true or false", lambda x: isinstance(x, bool), optional=True),
     "contents": Rule("names of scenes and SHA-256s, all text", _texts, optional=True),
 }
 
