@@ -16,7 +16,7 @@ from assay_core.testing import example_session
 
 @pytest.mark.parametrize(
     "name",
-    ["trials/000000-0/", "logs/log.json", "summary.json", "seal.json", "journal.sqlite-wal", "journal.sqlite-shm"],
+    ["trials/000000-0/", "logs/log.json", "summary.json", "journal.sqlite-wal", "journal.sqlite-shm"],
 )
 def test_no_journal_is_made_where_one_was_lost(tmp_path: Path, name: str) -> None:
     left = tmp_path / name
@@ -29,6 +29,13 @@ def test_no_journal_is_made_where_one_was_lost(tmp_path: Path, name: str) -> Non
     with pytest.raises(
         DataError, match=rf"expected the journal of this session, got none, beside {name.split('/')[0]}"
     ):
+        JournalWriter.create(tmp_path)
+    assert not (tmp_path / "journal.sqlite").exists()
+
+
+def test_no_journal_is_made_in_a_sealed_session(tmp_path: Path) -> None:
+    (tmp_path / "seal.json").write_bytes(b"{}")
+    with pytest.raises(DataError, match="expected no seal, got a sealed session"):
         JournalWriter.create(tmp_path)
     assert not (tmp_path / "journal.sqlite").exists()
 
