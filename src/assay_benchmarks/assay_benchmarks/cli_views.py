@@ -12,7 +12,7 @@ from assay_benchmarks.blueprint import SceneBlueprint, blueprint_for, scene_id_o
 from assay_benchmarks.kinds import KINDS
 from assay_benchmarks.specs import K_REALIZATIONS, SPECS, data_dir, instance_by_id
 from assay_core.distributions import Scalar
-from assay_core.instances import K_EXPERTS, MIN_RATING
+from assay_core.instances import K_EXPERTS, MIN_RATING, MODEL_DRAFT
 from assay_core.readable import UNITS, readable, readable_line
 from assay_core.scene_spec import SimObject, Var
 from assay_core.seeds import scene_seed, trial_seed
@@ -164,7 +164,7 @@ def tasks_view(data: Mapping[str, Any]) -> RenderableType:
         "",
         f"trials: instances x {K_REALIZATIONS} realizations, unless --epochs says otherwise. max. steps: control "
         "steps of one trial.",
-        f"validated: instances that {K_EXPERTS} experts rated {MIN_RATING} or better on both axes; others are drafts.",
+        f"validated: instances that {K_EXPERTS} experts rated {MIN_RATING} or better on both axes.",
         "The part behind the slash is enough where only one task is called so: stack is kitchenbench/stack.",
     )
     return Group(
@@ -196,7 +196,8 @@ def _validation_line(validation: Mapping[str, Any]) -> str:
     if validation["validated"]:
         return f"Validated by {experts} experts (source: {validation['source']})"
     rule = f"{K_EXPERTS} experts who rate both axes {MIN_RATING} or better"
-    return f"Not validated: a draft (source: {validation['source']}), {experts} ratings; needs {rule}"
+    draft = "a draft written by a model (source" if validation["source"] == MODEL_DRAFT else "(source"
+    return f"Not validated by experts: {draft}: {validation['source']}), {experts} ratings; needs {rule}"
 
 
 def _object(item: SimObject) -> dict[str, Any]:

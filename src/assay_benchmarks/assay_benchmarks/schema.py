@@ -85,6 +85,9 @@ TASK_FILE = Record(
 )
 """A task file."""
 
+SOURCE_UNSTATED = "not stated"
+"""Source of an instance whose file says nothing of validation."""
+
 
 @dataclass(frozen=True)
 class SetupFile:
@@ -164,5 +167,5 @@ def _instance(entry: Mapping[str, Any]) -> InstanceFile:
         **fields,
         setup={name: SetupFile(**each) for name, each in entry["setup"].items()},
         scene=[ObjectFile(**item) for item in entry["scene"]],
-        validation=Validation(**entry.get("validation", {})),
+        validation=Validation(**entry.get("validation", {"source": SOURCE_UNSTATED})),
     )

@@ -52,9 +52,17 @@ def test_show_tells_everything_about_an_instance(instance_id: str) -> None:
     for item in data["objects"]:
         assert item["name"] in text
     assert data["goal"] in text
-    assert "Not validated: a draft (source: opus-draft), 0 ratings" in text, (
+    assert "Not validated by experts: a draft written by a model (source: opus-draft), 0 ratings" in text, (
         "the numbers would look better than they are"
     )
+
+
+def test_only_a_draft_of_a_model_is_called_one() -> None:
+    data = cli_views.show_data("stack/cups")
+    data["validation"]["source"] = "our-lab"
+    text = _text(cli_views.show_view(data))
+    assert "Not validated by experts: (source: our-lab), 0 ratings" in text
+    assert "draft" not in text
 
 
 def test_show_says_what_is_the_same_in_every_realization() -> None:

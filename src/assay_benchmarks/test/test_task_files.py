@@ -53,6 +53,7 @@ def test_a_right_file_becomes_a_spec(tmp_path: Path) -> None:
     assert check_file(path) == []
     spec = load_task_file(path)
     instance = spec.instances[0]
+    assert instance.validation.source == "not stated", "nobody said that a model wrote it"
     assert instance.setup == {
         "vessel": Categorical(("bowl", "measuring cup"), (1, 3)),
         "fill_g": Uniform(80, 200),

@@ -14,6 +14,7 @@ from assay_bridge.preflight import discard_session
 from assay_bridge.sessions import where_it_stands
 from assay_bridge.summary import instance_key
 from assay_core.errors import AssayError
+from assay_core.instances import MODEL_DRAFT
 from assay_core.journal import JOURNAL_FILE, JournalReader
 from assay_core.plan import PLAN_FILE, Plan, PlanEntry
 from assay_core.program import command
@@ -109,6 +110,8 @@ def run_job(job: Job, watch: Watch, progress: Progress) -> tuple[SessionEnd, Der
         try:
             if job.plan.operator == "none":
                 client.tell_waiting(lambda *who: progress.message(waiting_words(job.plan, *who)))
+            else:
+                client.tell_strangers(progress.message)
             client.connect(policy=True, tell=progress.message)
             client.open_session(str(job.directory.absolute()), job.plan_hash, resume=job.resume)
             if job.resume:
@@ -227,10 +230,12 @@ def opening_words(job: Job) -> str:
     return f"{words}, P̂ {sum(counted) / len(counted):.2f} in {len(counted)} so far" if counted else words
 
 
-def unvalidated_instances(plan: Plan) -> int:
-    """Return how many of a plan's instances have not passed expert validation."""
+def unvalidated_instances(plan: Plan) -> tuple[int, int]:
+    """Return how many of a plan's instances no experts have validated, and how many of those a model wrote."""
     from assay_benchmarks.catalog import find_instance, instance_ids
 
     ours = set(instance_ids())
     names = {instance_key(entry) for entry in plan.entries} & ours
-    return sum(not find_instance(name).validation.validated for name in names)
+    ratings = [find_instance(name).validation for name in names]
+    unvalidated = [one for one in ratings if not one.validated]
+    return len(unvalidated), sum(one.source == MODEL_DRAFT for one in unvalidated)

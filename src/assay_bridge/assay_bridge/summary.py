@@ -149,12 +149,12 @@ def table(summary: Mapping[str, Any], *, width: int | None = None) -> Renderable
     return shown
 
 
-def notes(summary: Mapping[str, Any], unvalidated: int = 0) -> tuple[str, ...]:
+def notes(summary: Mapping[str, Any], unvalidated: tuple[int, int] = (0, 0)) -> tuple[str, ...]:
     """Return what a reader must know beside the numbers, one sentence each.
 
     Args:
         summary: From `summarise`.
-        unvalidated: How many of the instances have not passed expert validation.
+        unvalidated: How many of the instances no experts have validated, and how many of those a model wrote.
     """
     limits = summary["tasks"]
     some = next((one for part in limits.values() for one in part["instances"].values()), None)
@@ -170,9 +170,12 @@ def notes(summary: Mapping[str, Any], unvalidated: int = 0) -> tuple[str, ...]:
         lines.append(
             f"{summary['invalid']} attempt(s) do not count. Worst and best case: all of them failures, or successes."
         )
-    if unvalidated:
+    count, drafts = unvalidated
+    if count:
+        whose = "drafts" if drafts == count else f"{drafts} of them"
+        by = f" ({whose} written by a model)" if drafts else ""
         lines.append(
-            f"{unvalidated} instance(s) are drafts written by a model and have not been validated by experts: "
+            f"{count} instance(s) are not validated by experts{by}: "
             "take their rates as a check of the system, not as a measurement of a policy."
         )
     return tuple(lines)

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,13 @@ from inspect_robots.rollout import derive_seed
 from inspect_robots.scene import Scene
 from inspect_robots.task import Task
 
+from assay_benchmarks import catalog
 from assay_bridge import planning
 from assay_bridge.planning import EvalOptions, make_plan, policy_misfit
-from assay_bridge.running import waiting_words
+from assay_bridge.running import unvalidated_instances, waiting_words
 from assay_bridge.software import software_versions
 from assay_core.errors import ConfigError
+from assay_core.instances import TaskInstance, Validation
 from assay_core.plan import load_plan
 from assay_core.policy_names import policy_names
 
@@ -285,3 +288,16 @@ def test_a_policy_changes_nothing_of_the_command(
     assert plan_of("kitchenbench/stack", policy="inspect:meddler").policies == ("inspect:meddler",)
     assert (Path.cwd(), signal.getsignal(signal.SIGINT)) == (tmp_path, handler)
     assert capfd.readouterr().out == "", "whoever reads JSON from standard output must not get a policy's words"
+
+
+def test_who_wrote_an_instance_that_nobody_validated_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = plan_of("pour_pasta/full-box", "stack/cups", "stack/plates", "cubepick-reach")
+    assert unvalidated_instances(plan) == (3, 3)
+    sources = {"stack/cups": Validation(source="our-lab"), "stack/plates": Validation((5,) * 3, (5,) * 3)}
+    find = catalog.find_instance
+
+    def edited(name: str) -> TaskInstance:
+        return replace(find(name), validation=sources.get(name, find(name).validation))
+
+    monkeypatch.setattr(catalog, "find_instance", edited)
+    assert unvalidated_instances(plan) == (2, 1)

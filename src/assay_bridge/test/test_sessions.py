@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 
-from assay_bench.realizer import Realizer
 from assay_benchmarks import catalog, specs
 from assay_benchmarks.pins import check_scenes
 from assay_benchmarks.specs import load_task
@@ -28,7 +27,7 @@ from assay_core.distributions import Uniform
 from assay_core.errors import ConfigError, DataError
 from assay_core.instances import Validation
 from assay_core.journal import JournalWriter, SessionInUse
-from assay_core.plan import Plan, load_plan
+from assay_core.plan import Plan
 from assay_core.seal import write_seal
 from assay_core.trial import State
 
@@ -275,8 +274,6 @@ def test_a_distribution_that_was_edited_is_never_mixed_with_the_planned_one(
     changed(monkeypatch, setup={**setup, name: Uniform(old.low, old.high + 1e-9)})
     with pytest.raises(ConfigError, match=r"instance 'pour_pasta/full-box': expected the content .* start a new"):
         check_resumable(tmp_path / "s")
-    with pytest.raises(ConfigError, match=r"instance 'pour_pasta/full-box'"):
-        Realizer().prepare(load_plan(tmp_path / "s"))
 
 
 def test_ratings_that_come_later_and_a_plan_without_contents_are_no_hindrance(
@@ -296,16 +293,12 @@ def test_ratings_that_come_later_and_a_plan_without_contents_are_no_hindrance(
 def test_an_instance_that_is_gone_is_named_before_anything_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plan = session(tmp_path / "s", trials=1)
+    session(tmp_path / "s", trials=1)
     task = catalog.resolve_task("kitchenbench/pour_pasta")
     scenes = tuple(scene for scene in task.scenes if scene.metadata["instance_id"] != "pour_pasta/full-box")
     monkeypatch.setattr(catalog, "resolve_task", lambda _name: replace(task, scenes=scenes))
     with pytest.raises(ConfigError, match=r"'kitchenbench/pour_pasta': unknown instance 'pour_pasta/full-box'"):
         check_resumable(tmp_path / "s")
-    realizer = Realizer()
-    realizer.warm()
-    with pytest.raises(ConfigError, match=r"unknown instance 'pour_pasta/full-box'"):
-        realizer.prepare(plan)
 
 
 def test_a_scene_of_another_package_is_compared_too(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -133,7 +133,12 @@ def test_an_early_end_shows_what_was_tried_and_counts_the_rest() -> None:
 
 def test_notes_say_that_drafts_are_drafts() -> None:
     summary = summarise(plan(ENTRIES), tally(plan(ENTRIES), ATTEMPTS), "incomplete")
-    text = "\n".join(notes(summary, unvalidated=3))
-    assert "3 instance(s) are drafts" in text
+    text = "\n".join(notes(summary, unvalidated=(3, 3)))
+    assert "3 instance(s) are not validated by experts (drafts written by a model): take" in text
     assert "2 attempt(s) do not count" in text
     assert "convenience" in text
+    assert (
+        "3 instance(s) are not validated by experts (1 of them written by a model): take" in notes(summary, (3, 1))[-1]
+    )
+    assert "3 instance(s) are not validated by experts: take" in notes(summary, (3, 0))[-1]
+    assert "validated" not in "".join(notes(summary))

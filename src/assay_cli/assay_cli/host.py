@@ -170,7 +170,7 @@ def _run(job: Job, watch: Watch, *, as_json: bool, logs: Path | None) -> int:
     return code
 
 
-def _report(summary: Any, unvalidated: int, *, as_json: bool) -> None:
+def _report(summary: Any, unvalidated: tuple[int, int], *, as_json: bool) -> None:
     from assay_bridge.summary import notes, table
 
     tried = summary["trials"] + summary["invalid"]

@@ -16,13 +16,16 @@ from assay_core.distributions import Distribution, Scalar
 from assay_core.errors import ConfigError
 from assay_core.scene_spec import SimSpec
 
-__all__ = ["K_EXPERTS", "MIN_RATING", "Realization", "TaskInstance", "Validation"]
+__all__ = ["K_EXPERTS", "MIN_RATING", "MODEL_DRAFT", "Realization", "TaskInstance", "Validation"]
 
 K_EXPERTS = 3
 """Experts who must have rated an instance on both axes before it counts as validated."""
 
 MIN_RATING = 4
 """Lowest rating, of 1 to 5, that every expert must have given on both axes."""
+
+MODEL_DRAFT = "opus-draft"
+"""Source of an instance that is an unreviewed draft by a language model."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +44,8 @@ class Validation:
     """Is it well defined and can it be judged?"""
     difficulty: tuple[int, ...] = ()
     """Recorded, but not part of the rule."""
-    source: str = "opus-draft"
-    """Who wrote the instance; ``opus-draft`` is an unreviewed draft by a language model."""
+    source: str = MODEL_DRAFT
+    """Who wrote the instance; see `MODEL_DRAFT`."""
 
     def __post_init__(self) -> None:
         for axis in ("representativeness", "quality", "difficulty"):
