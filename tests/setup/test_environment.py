@@ -3,7 +3,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from assay_tools import environment
+from assay_tools import environment, transport
 from assay_tools.errors import SetupError
 from checkouts import write
 
@@ -61,19 +61,53 @@ def test_a_sourced_ros_stays_behind_the_workspace(built):
     assert "_ROS_WHEELS_BOOTSTRAP_COMPLETE" not in env
 
 
-def test_the_graph_stays_on_this_machine_unless_the_user_has_a_profile(built):
+def test_the_graph_stays_on_this_machine_whatever_the_environment_has(built):
     kept = environment.compute(built, "wheels", {"PATH": "/usr/bin"})
-    env = environment.apply(kept, {"ROS_LOCALHOST_ONLY": "1", "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"})
-    profile = str(built.root / "config/fastdds.xml")
-    assert env["FASTRTPS_DEFAULT_PROFILES_FILE"] == env["FASTDDS_DEFAULT_PROFILES_FILE"] == profile
-    assert env["ROS_AUTOMATIC_DISCOVERY_RANGE"] == "SYSTEM_DEFAULT"
-    assert "ROS_LOCALHOST_ONLY" not in env
-    assert env["RMW_IMPLEMENTATION"] == "rmw_fastrtps_cpp"
+    foreign = {
+        "FASTRTPS_DEFAULT_PROFILES_FILE": "/theirs.xml",
+        "FASTDDS_DEFAULT_PROFILES_FILE": "/theirs.xml",
+        "ROS_LOCALHOST_ONLY": "1",
+        "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
+        "ROS_STATIC_PEERS": "10.0.0.1",
+    }
+    for environ in ({}, foreign):
+        env = environment.apply(kept, environ)
+        profile = str(built.root / "config/fastdds.xml")
+        assert env["FASTRTPS_DEFAULT_PROFILES_FILE"] == env["FASTDDS_DEFAULT_PROFILES_FILE"] == profile
+        assert env["ROS_AUTOMATIC_DISCOVERY_RANGE"] == "SYSTEM_DEFAULT"
+        assert not {"ROS_LOCALHOST_ONLY", "ROS_STATIC_PEERS"} & set(env)
+        assert env["RMW_IMPLEMENTATION"] == "rmw_fastrtps_cpp"
 
-    mine = {"FASTRTPS_DEFAULT_PROFILES_FILE": "/mine.xml", "ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"}
-    env = environment.apply(kept, mine)
-    assert {key: env[key] for key in mine} == mine
-    assert "FASTDDS_DEFAULT_PROFILES_FILE" not in env
+
+def test_what_is_overruled_is_said_in_one_line(tmp_path):
+    environ = {"FASTRTPS_DEFAULT_PROFILES_FILE": "/theirs.xml", "ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"}
+    (line,) = transport.remarks(transport.settings(tmp_path, "wheels", environ), environ)
+    assert "FASTRTPS_DEFAULT_PROFILES_FILE=/theirs.xml, ROS_AUTOMATIC_DISCOVERY_RANGE=SUBNET" in line
+    assert "ASSAY_DDS_PROFILE=FILE" in line
+    ours = {name: value for name, value in transport.settings(tmp_path, "wheels", {}).items() if value is not None}
+    assert transport.remarks(transport.settings(tmp_path, "wheels", ours), ours) == []
+
+
+def test_the_user_may_name_another_profile(built, tmp_path, monkeypatch):
+    kept = environment.compute(built, "wheels", {"PATH": "/usr/bin"})
+    (tmp_path / "mine.xml").write_text("<dds/>", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    env = environment.apply(kept, {"ASSAY_DDS_PROFILE": "mine.xml"})
+    assert env["FASTRTPS_DEFAULT_PROFILES_FILE"] == env["ASSAY_DDS_PROFILE"] == str(tmp_path / "mine.xml")
+    assert env["ROS_AUTOMATIC_DISCOVERY_RANGE"] == "SYSTEM_DEFAULT"
+    assert environment.apply(kept, env) == env
+    with pytest.raises(SetupError, match=r"ASSAY_DDS_PROFILE: expected a DDS profile, an XML file, got 'none.xml'"):
+        environment.apply(kept, {"ASSAY_DDS_PROFILE": "none.xml"})
+
+
+def test_another_middleware_is_refused_with_the_wheels_and_told_beside_a_sourced_ros(tmp_path):
+    environ = {"RMW_IMPLEMENTATION": "rmw_cyclonedds_cpp"}
+    with pytest.raises(SetupError, match=r"RMW_IMPLEMENTATION: expected rmw_fastrtps_cpp.* got 'rmw_cyclonedds_cpp'"):
+        transport.settings(tmp_path, "wheels", environ)
+    settled = transport.settings(tmp_path, "ros-jazzy", environ)
+    assert settled["RMW_IMPLEMENTATION"] == "rmw_cyclonedds_cpp"
+    (line,) = transport.remarks(settled, environ)
+    assert line.startswith("warning: RMW_IMPLEMENTATION=rmw_cyclonedds_cpp")
 
 
 def test_a_script_that_fails_is_named(layout):

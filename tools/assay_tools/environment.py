@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from assay_tools import transport
 from assay_tools.errors import SetupError
 from assay_tools.layout import Layout
 from assay_tools.modes import INSIDE, WHEELS
@@ -20,7 +21,6 @@ __all__ = ["apply", "base_environ", "compute"]
 
 _LISTS = ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "AMENT_PREFIX_PATH", "CMAKE_PREFIX_PATH", "PKG_CONFIG_PATH")
 _DROPPED = ("PYTHONHOME", "__PYVENV_LAUNCHER__")
-_PROFILE = ("FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE")
 SOURCE_S = 120.0
 
 
@@ -111,25 +111,23 @@ def compute(layout: Layout, mode: str, environ: Mapping[str, str]) -> dict[str, 
 def apply(kept: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, str]:
     """Return a process's environment.
 
-    The user's own DDS profile and middleware win. With ours, discovery must be left to the profile: the ranges that
-    ROS offers would add transports that listen beyond this machine.
-
     Args:
         kept: What `compute` returned.
         environ: The user's environment.
+
+    Raises:
+        SetupError: See `transport.settings`.
     """
     env = {key: value for key, value in environ.items() if key not in _DROPPED}
     env.update(kept["set"])
     for name, entries in kept["prepend"].items():
         old = [entry for entry in env.get(name, "").split(os.pathsep) if entry and entry not in entries]
         env[name] = os.pathsep.join([*entries, *old])
-    profile = Path(env["ASSAY_ROOT"], "config", "fastdds.xml")
-    if not any(env.get(name) for name in _PROFILE) and profile.exists():
-        for name in _PROFILE:
-            env[name] = str(profile)
-        env["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "SYSTEM_DEFAULT"
-        env.pop("ROS_LOCALHOST_ONLY", None)
-    env.setdefault("RMW_IMPLEMENTATION", "rmw_fastrtps_cpp")
+    for name, value in transport.settings(Path(env["ASSAY_ROOT"]), env[INSIDE], environ).items():
+        if value is None:
+            env.pop(name, None)
+        else:
+            env[name] = value
     if env.pop("PYTHONDONTWRITEBYTECODE", ""):
         # Who wants no bytecode beside sources gets none there. Without any, each of a graph's processes would compile
         # rclpy and its messages anew, which doubles the time that the graph takes to come up.

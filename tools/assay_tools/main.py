@@ -120,9 +120,11 @@ def _helped(layout: Layout, arguments: Sequence[str], environ: Mapping[str, str]
 
 def _entered(layout: Layout, environ: Mapping[str, str]) -> dict[str, str]:
     """Return the environment of commands, made or brought up to date where needed."""
-    from assay_tools import environment, modes
+    from assay_tools import environment, modes, transport
 
     mode = modes.chosen_mode(environ)
+    for line in transport.remarks(transport.settings(layout.root, mode, environ), environ):
+        sys.stderr.write(line + "\n")
     stamp, _ = stamps.checked(layout, mode)
     if not stamp:
         _refuse_other_mode(layout, mode)

@@ -40,6 +40,7 @@ _DEFAULT_SEGMENT = 512 * 1024
 _OVERHEAD = 5 * 1024 * 1024
 """Bytes that a process takes beside its segment's size: allocator, ports. Measured: 67.0 MiB for a 64 MiB segment."""
 
+_OWN_VARIABLE = "ASSAY_DDS_PROFILE"
 _PROFILE_VARIABLES = ("FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE")
 
 
@@ -137,7 +138,7 @@ def _segment_size(environ: Mapping[str, str]) -> int:
                 f"DDS profile {profile}",
                 expected="a readable XML file",
                 got=str(error),
-                fix=f"correct {variable if os.environ.get(variable) == profile else 'dds_profile:=PATH'}",
+                fix=f"correct {_OWN_VARIABLE if os.environ.get(_OWN_VARIABLE) == profile else 'dds_profile:=PATH'}",
             ) from error
         sizes = [int(e.text) for e in tree.iter() if e.tag.endswith("segment_size") and e.text and e.text.isdigit()]
         return max(sizes, default=_DEFAULT_SEGMENT)

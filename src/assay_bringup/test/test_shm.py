@@ -220,10 +220,11 @@ def test_a_profile_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 
 
 def test_a_missing_profile_names_what_the_user_gave(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    name, path = "FASTRTPS_DEFAULT_PROFILES_FILE", str(tmp_path / "none.xml")
-    monkeypatch.delenv(name, raising=False)
+    path = str(tmp_path / "none.xml")
+    name, own = "FASTRTPS_DEFAULT_PROFILES_FILE", "ASSAY_DDS_PROFILE"
+    monkeypatch.delenv(own, raising=False)
     with pytest.raises(ConfigError, match=r"DDS profile .*none.xml: .* fix: correct dds_profile:=PATH"):
         shm.require_room(1, {name: path}, tmp_path)
-    monkeypatch.setenv(name, path)
-    with pytest.raises(ConfigError, match=f"fix: correct {name}"):
+    monkeypatch.setenv(own, path)
+    with pytest.raises(ConfigError, match=f"fix: correct {own}"):
         shm.require_room(1, {name: path}, tmp_path)
