@@ -20,7 +20,8 @@ from assay_core.errors import AssayError, ConfigError, DataError, SafetyStop, un
 from assay_core.program import command
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+    from rich.table import Table
 
 __all__ = [
     "DONE",
@@ -29,6 +30,7 @@ __all__ = [
     "INTERRUPTED",
     "USAGE",
     "Parser",
+    "Whole",
     "complain",
     "guarded",
     "number",
@@ -42,6 +44,9 @@ __all__ = [
 FILE_WIDTH = 140
 """Width of what goes to a file or a pipe [characters]."""
 
+_WIDEST = 10_000
+"""Widest table [characters]."""
+
 
 def say(text: str = "") -> None:
     """Write a result to standard output."""
@@ -52,7 +57,24 @@ def page(content: RenderableType) -> None:
     """Write something that rich lays out to standard output; a file gets wide lines instead of a terminal's."""
     from rich.console import Console
 
-    Console(highlight=False, width=None if sys.stdout.isatty() else FILE_WIDTH).print(content)
+    Console(highlight=False, width=None if sys.stdout.isatty() else FILE_WIDTH).print(content, crop=False)
+
+
+class Whole:
+    """A table as wide as its content, which rich would fold or cut to the terminal's width: its names are copied."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the lines of the table, for the terminal to wrap."""
+        from rich.text import Text
+
+        wide = options.update(max_width=_WIDEST)
+        for line in console.render_lines(self._table, wide, pad=False):
+            text = Text.assemble(*((part.text, part.style or "") for part in line), no_wrap=True, overflow="ignore")
+            text.rstrip()
+            yield text
 
 
 def silence_output() -> None:
@@ -139,7 +161,7 @@ def _save_traceback() -> str:
     text = traceback.format_exc()
     try:
         handle, path = tempfile.mkstemp(prefix="assay-error-", suffix=".txt")
-        with os.fdopen(handle, "w") as file:
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(text)
     except OSError:
         return "this traceback:\n" + text

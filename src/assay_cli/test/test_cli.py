@@ -14,6 +14,7 @@ from assay_bridge.planning import EvalOptions, make_plan
 from assay_cli.__main__ import VERBS, main
 from assay_cli.eval_options import MAX_NOISE, parse_eval
 from assay_core.errors import ConfigError
+from assay_core.testing import example_session
 from assay_sim.mock_params import MockWorldParams
 
 
@@ -86,6 +87,11 @@ MISTAKES = {
     "bench argument": (["bench", "suite", "--json", "more"], "./assay bench suite: expected no further argument"),
     "twice": (["eval", "kitchenbench", "a:=1", "--set", "a:=2"], "expected each argument once"),
     "kind": (["list", "sesions"], "did you mean sessions"),
+    "listed more": (["list", "tasks", "foo"], "./assay list tasks: expected no further argument, got 'foo'"),
+    "no directory": (
+        ["list", "sessions", "nowhere"],
+        "directory 'nowhere': expected a directory of sessions, got no such",
+    ),
     "bench": (["bench", "stpe"], "did you mean step"),
     "no session": (["eval", "kitchenbench", "--session", ""], "--session: expected a directory, got ''. fix: name one"),
     "no policy": (["eval", "kitchenbench", "--policy", ""], "unknown policy ''"),
@@ -173,6 +179,26 @@ def test_lists_are_json_when_asked(
         assert code == 0
         json.loads(out)
     assert "inspect:kitchen_noop" in json.loads(run(capsys, "list", "policies", "--json")[1])
+
+
+def test_names_of_sessions_are_whole_and_reasons_stand_below(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("assay_cli.console.FILE_WIDTH", 40)
+    names = ["20260301-120000-" + "kitchenbench-" * 4 + end for end in ("whole", "damaged", "torn")]
+    for name in names:
+        example_session(tmp_path / "sessions" / name, [["success"]])
+    (tmp_path / "sessions" / names[1] / "plan.yaml").write_text("schema_version: [")
+    (tmp_path / "sessions" / names[2] / "journal.sqlite").write_bytes(b"junk" * 100)
+    code, out, _ = run(capsys, "list", "sessions")
+    assert code == 0
+    rows, _, reasons = out.partition("trials: ")
+    assert [len(line.split()) for line in rows.splitlines()[1:]].count(2) == 1, "a reason is no column"
+    for name in names:
+        assert rows.count(name) == 1, "a folded name cannot be copied"
+    assert f"sessions/{names[1]}/plan.yaml:2: expected YAML" in reasons
+    assert f"sessions/{names[2]}/journal.sqlite: expected a journal" in reasons
 
 
 def test_list_and_show_are_for_people_otherwise(capsys: pytest.CaptureFixture[str]) -> None:

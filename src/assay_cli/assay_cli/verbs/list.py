@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay_cli.console import DONE, Parser, complain, page, say
-from assay_core.errors import unknown_name
+from assay_cli.console import DONE, Parser, Whole, complain, page, say
+from assay_core.errors import ConfigError, unknown_name
+from assay_core.program import command
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -35,9 +36,12 @@ def main(argv: Sequence[str]) -> int:
     asked = parser.parse_args(list(argv))
     if asked.kind not in KINDS:
         raise unknown_name("kind", asked.kind, KINDS)
+    if asked.directory is not None and asked.kind != "sessions":
+        what = command("list", asked.kind)
+        raise ConfigError(what, expected="no further argument", got=repr(asked.directory), fix="leave it out")
     data, view = KINDS[asked.kind](asked.directory)
     if asked.json:
-        say(json.dumps(data, indent=2, ensure_ascii=False))
+        say(json.dumps(data, indent=2))
         return DONE
     page(view(data))
     return DONE
@@ -91,14 +95,18 @@ def _columns(*names: str) -> Table:
     from rich.table import Table
 
     shown = Table(box=None, pad_edge=False, header_style="bold")
-    for name in names:
-        shown.add_column(name, overflow="fold")
+    for i, name in enumerate(names):  # a name is there to be copied
+        shown.add_column(name, no_wrap=i == 0, overflow="fold")
     return shown
 
 
 def _sessions(directory: str | None) -> tuple[Any, Callable[[Any], RenderableType]]:
     from assay_bridge.sessions import SESSIONS_DIR, list_sessions
 
+    if directory is not None and not Path(directory).is_dir():
+        got = "a file" if Path(directory).exists() else "no such directory"
+        fix = f"name the directory that holds sessions, or leave it out for {SESSIONS_DIR}/"
+        raise ConfigError(f"directory '{directory}'", expected="a directory of sessions", got=got, fix=fix)
     return list_sessions(SESSIONS_DIR if directory is None else Path(directory)), _sessions_view
 
 
@@ -106,17 +114,23 @@ def _sessions_view(found: list[dict[str, Any]]) -> RenderableType:
     if not found:
         return "no sessions"
     from rich.console import Group
+    from rich.text import Text
 
     shown = _columns("session", "status", "trials", "policy", "backend", "created")
     for one in found:
         if "session_id" not in one:
-            shown.add_row(one["path"], one["status"], "", "", "", one["problem"])
+            shown.add_row(one["path"], one["status"], "", "", "", "")
             continue
         status = f"{one['status']}, sealed" if one.get("sealed") else one["status"]
         # A session of the framework's own command line plans trial by trial.
         trials = f"{one.get('trials', '?')}/{one['planned']}" if one["planned"] else str(one.get("trials", "?"))
         shown.add_row(one["path"], status, trials, ", ".join(one["policies"]), one["backend"], one["created"])
-    return Group(shown, "trials: those that count, of those planned. created: UTC.")
+    for column in shown.columns:
+        column.no_wrap = True
+    damaged = [(one["path"], one["problem"]) for one in found if "problem" in one]
+    reasons = (why if path in why else f"{path}: {why}" for path, why in damaged)
+    problems = [Text(line, no_wrap=True, overflow="ignore") for line in reasons]
+    return Group(Whole(shown), Text("trials: those that count, of those planned. created: UTC."), *problems)
 
 
 KINDS: dict[str, Callable[[str | None], tuple[Any, Callable[[Any], RenderableType]]]] = {
