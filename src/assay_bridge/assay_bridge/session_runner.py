@@ -26,6 +26,7 @@ from assay_bridge.running import Job, closing_words, exit_code, opening_words, r
 from assay_bridge.sessions import check_resumable
 from assay_bridge.stop import Stop, Watch
 from assay_core.errors import AssayError, ConfigError, DataError, SafetyStop
+from assay_core.streams import forgiving_output
 from assay_ros.params import declare, param
 
 __all__ = ["RunnerParams", "eval_options", "main"]
@@ -114,6 +115,7 @@ def make_job(params: RunnerParams) -> Job:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the node; returns the exit code of the process."""
+    forgiving_output()
     try:
         params = read_params(argv)
         with Stop() as stop:

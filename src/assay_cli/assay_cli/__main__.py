@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from assay_cli.console import DONE, complain, guarded, say
 from assay_cli.signals import leaving
 from assay_core.program import command
+from assay_core.streams import forgiving_output
 
 __all__ = ["VERBS", "main"]
 
@@ -36,6 +37,7 @@ def usage() -> str:
 
 def main(argv: Sequence[str]) -> int:
     """Run one verb and return the exit code of the process."""
+    forgiving_output()
     if not argv or argv[0] in ("-h", "--help", "help"):
         say(usage())
         return DONE

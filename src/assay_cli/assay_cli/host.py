@@ -176,7 +176,7 @@ def _report(summary: Any, unvalidated: tuple[int, int], *, as_json: bool) -> Non
     tried = summary["trials"] + summary["invalid"]
     try:
         if as_json:
-            say(json.dumps(summary, ensure_ascii=False))
+            say(json.dumps(summary))
         elif tried or summary["status"] == "done":
             page(table(summary))
             say()

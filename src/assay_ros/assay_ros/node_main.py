@@ -17,6 +17,7 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from assay_core.errors import ConfigError
+from assay_core.streams import forgiving_output
 from assay_ros.executor import QuickExecutor
 
 __all__ = ["run"]
@@ -35,6 +36,7 @@ def run(make_node: Callable[[], Node], argv: Sequence[str] | None = None) -> int
     A node may define ``stop()``, called before it is destroyed: bring hardware to rest, close files.
     Returns 0 after a clean stop, 2 for a configuration error.
     """
+    forgiving_output()
     stopping = False
 
     def on_signal(_signum: int, _frame: FrameType | None) -> None:

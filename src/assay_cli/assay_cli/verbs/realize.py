@@ -34,7 +34,7 @@ def main(argv: Sequence[str]) -> int:
     if asked.checklist:
         page(realize_view(data))
     else:
-        say(json.dumps(data, indent=2, ensure_ascii=False))
+        say(json.dumps(data, indent=2))
     return DONE
 
 

@@ -21,7 +21,7 @@ def main(argv: Sequence[str]) -> int:
 
     data = show_data(asked.instance_id)
     if asked.json:
-        say(json.dumps(data, indent=2, ensure_ascii=False))
+        say(json.dumps(data, indent=2))
         return DONE
     page(show_view(data))
     return DONE
