@@ -20,7 +20,16 @@ from assay_core.seeds import scene_seed, trial_seed
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-__all__ = ["realize_data", "realize_view", "show_data", "show_view", "tasks_data", "tasks_view"]
+__all__ = [
+    "realize_data",
+    "realize_view",
+    "show_data",
+    "show_view",
+    "task_data",
+    "task_view",
+    "tasks_data",
+    "tasks_view",
+]
 
 
 def realize_data(instance_id: str, seed: int) -> dict[str, Any]:
@@ -122,6 +131,53 @@ def show_view(data: Mapping[str, Any]) -> RenderableType:
         Text(f"File: {data['file']}", style="dim"),
     ]
     return Group(*lines)
+
+
+def task_data(name: str) -> dict[str, Any] | None:
+    """Return a task with its instances, or with its scenes where it has none; None when no task is called so.
+
+    Args:
+        name: Whole or short, see `catalog.full_name`.
+
+    Raises:
+        ConfigError: Several tasks are called that way, or the task cannot be made.
+    """
+    from assay_benchmarks.catalog import full_name, instance_of, resolve_task, task_names, task_version
+
+    whole = full_name(name)
+    if whole not in task_names():
+        return None
+    task = resolve_task(whole)
+    rows: list[dict[str, Any]] = []
+    for scene in task.scenes:
+        instance = instance_of(scene)
+        if instance is None:
+            rows.append({"scene_id": scene.id, "goal": scene.instruction})
+            continue
+        validation = {"source": instance.validation.source, "validated": instance.validation.validated}
+        rows.append({"instance_id": instance.instance_id, "goal": instance.goal, "validation": validation})
+    return {"task": whole, "version": task_version(task), "max_steps": task.max_steps, "instances": rows}
+
+
+def task_view(data: Mapping[str, Any]) -> RenderableType:
+    """Return a task as a table of its instances."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    ours = any("instance_id" in row for row in data["instances"])
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("instance" if ours else "scene", no_wrap=True)
+    for title in ("validated", "goal") if ours else ("goal",):
+        table.add_column(title, overflow="fold")
+    for row in data["instances"]:
+        cells = [row.get("instance_id", row.get("scene_id", ""))]
+        if ours:
+            validation = row.get("validation", {})
+            cells.append("yes" if validation.get("validated") else f"no ({validation.get('source', 'no instance')})")
+        table.add_row(*map(Text, (*cells, row["goal"])))
+    version = f", version {data['version']}" if data["version"] else ""
+    return Group(Text.assemble((data["task"], "bold"), version), table)
 
 
 def tasks_data() -> dict[str, Any]:

@@ -101,16 +101,20 @@ def instance_by_id(instance_id: str) -> tuple[TaskSpec, TaskInstance]:
     """Return an instance of KitchenBench and the task it belongs to.
 
     Raises:
-        UnknownInstanceError: No such instance; the message offers near matches.
+        UnknownInstanceError: No such instance; the message offers near matches, or the instances of the task that is
+            named.
     """
-    key = instance_id.partition("/")[0]
+    key = instance_id.removeprefix("kitchenbench/").partition("/")[0]
     if key in TASK_KEYS:
         spec = load_task(key)
         for instance in spec.instances:
             if instance.instance_id == instance_id:
                 return spec, instance
-    error = unknown_name("instance", instance_id, [i.instance_id for spec in SPECS for i in spec.instances])
-    raise UnknownInstanceError(error.subject, expected=error.expected, got=error.got, fix=error.fix)
+    specs = (load_task(key),) if key in TASK_KEYS else SPECS
+    error = unknown_name("instance", instance_id, [i.instance_id for spec in specs for i in spec.instances])
+    task = instance_id in (key, f"kitchenbench/{key}") and key in TASK_KEYS
+    got, fix = ("a task", "name one of its instances") if task else (error.got, error.fix)
+    raise UnknownInstanceError(error.subject, expected=error.expected, got=got, fix=fix)
 
 
 class _SpecSequence(Sequence[TaskSpec]):

@@ -20,7 +20,7 @@ VERBS: dict[str, str] = {
     "eval": "run tasks with a policy and print success rates",
     "resume": "go on with a session that stopped",
     "list": "list tasks, policies, backends or sessions",
-    "show": "show a task instance: distributions, goal, objects, success",
+    "show": "show a task instance (distributions, goal, objects, success), or a task's instances",
     "realize": "print one realization of a task instance as JSON",
     "launch": "start a launch file",
     "bench": "measure speed against a floor",

@@ -101,6 +101,9 @@ MISTAKES = {
     "resume": (["resume", "no-such-session"], "expected a session directory"),
     "show": (["show", "pour_pasta/full-bx"], "did you mean pour_pasta/full-box"),
     "realize": (["realize", "pour_pasta/full-box", "--seed", "-1"], "--seed: expected a whole number"),
+    "realize a task": (["realize", "stack"], "'stack': expected one of stack/bowls, stack/cups, "),
+    "realize a whole task": (["realize", "kitchenbench/stack"], "got a task. fix: name one of its instances"),
+    "a task's other instance": (["show", "stack/knives"], "expected one of stack/bowls, stack/cups, "),
     "two seeds": (["realize", "stack/cups", "--seed", "1", "--eval-seed", "1"], "expected --seed or --eval-seed"),
     "an epoch alone": (["realize", "stack/cups", "--epoch", "1"], "--epoch: expected --eval-seed with it"),
     "trial of nothing": (["realize", "stack/cusp", "--eval-seed", "1"], "did you mean stack/cups"),
@@ -204,6 +207,22 @@ def test_names_of_sessions_are_whole_and_reasons_stand_below(
 def test_list_and_show_are_for_people_otherwise(capsys: pytest.CaptureFixture[str]) -> None:
     assert "kitchenbench/pour_pasta" in run(capsys, "list", "tasks")[1]
     assert "pour the dry pasta" in run(capsys, "show", "pour_pasta/full-box")[1]
+
+
+@pytest.mark.parametrize("name", ["stack", "kitchenbench/stack"])
+def test_show_lists_the_instances_of_a_task(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    code, out, _ = run(capsys, "show", name)
+    assert code == 0
+    rows = [line.split() for line in out.splitlines() if line.startswith("stack/")]
+    assert len(rows) == 5
+    assert ["stack/cups", "no", "(opus-draft)", "stack", "the", "cups"] in rows
+    data = json.loads(run(capsys, "show", name, "--json")[1])
+    assert data["task"] == "kitchenbench/stack"
+    assert data["instances"][0]["instance_id"] == "stack/cups"
+
+
+def test_show_lists_the_scenes_of_a_task_without_instances(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "scene-0" in run(capsys, "show", "cubepick-reach")[1]
 
 
 def test_show_names_the_file_that_an_author_edits(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""`./assay show INSTANCE_ID`: distributions, goal, objects and success of one task instance."""
+"""`./assay show INSTANCE_ID|TASK`: distributions, goal, objects and success of one instance, or a task's instances."""
 
 from __future__ import annotations
 
@@ -11,17 +11,21 @@ __all__ = ["main"]
 
 
 def main(argv: Sequence[str]) -> int:
-    """Show one instance."""
-    parser = Parser("show", "Show a task instance: distributions, goal, objects, success criterion, validation.")
-    parser.add_argument("instance_id", metavar="INSTANCE_ID", help="e.g. pour_pasta/full-box")
+    """Show one instance or one task."""
+    parser = Parser(
+        "show",
+        "Show a task instance: distributions, goal, objects, success criterion, validation; or a task's instances.",
+    )
+    parser.add_argument("name", metavar="INSTANCE_ID|TASK", help="e.g. pour_pasta/full-box, or pour_pasta")
     parser.add_argument("--json", action="store_true", help="print JSON")
     asked = parser.parse_args(list(argv))
 
-    from assay_benchmarks.cli_views import show_data, show_view
+    from assay_benchmarks.cli_views import show_data, show_view, task_data, task_view
 
-    data = show_data(asked.instance_id)
+    task = task_data(asked.name)
+    data = show_data(asked.name) if task is None else task
     if asked.json:
         say(json.dumps(data, indent=2))
         return DONE
-    page(show_view(data))
+    page(show_view(data) if task is None else task_view(data))
     return DONE
