@@ -11,6 +11,7 @@ from assay_bench.receipts import ReceiptBook
 from assay_bench.refusal import Refusal
 from assay_core import journal_events as events
 from assay_core.errors import ConfigError, DataError
+from assay_core.files import read_regular
 from assay_core.journal import Attempt, Entry, JournalReader, JournalWriter, SessionFold, SessionInUse
 from assay_core.journal_writer import Probe
 from assay_core.plan import PLAN_FILE, Plan, load_plan, plan_hash
@@ -121,7 +122,7 @@ def _plan(request: OpenSession.Request, directory: Path, realizer: Realizer) -> 
         )
     path = directory / PLAN_FILE
     try:
-        digest = plan_hash(path.read_bytes())
+        digest = plan_hash(read_regular(path))
         plan = load_plan(path)
     except OSError as error:
         got = error.strerror or str(error)

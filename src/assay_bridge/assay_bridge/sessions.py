@@ -12,6 +12,7 @@ from typing import Any
 
 from assay_bridge.preflight import why_not_written
 from assay_core.errors import AssayError, ConfigError, DataError
+from assay_core.files import read_regular
 from assay_core.journal import JOURNAL_FILE, JournalReader
 from assay_core.journal_leftover import remove_if_nothing_acknowledged
 from assay_core.plan import PLAN_FILE, Plan, PlanEntry, load_plan, plan_hash
@@ -64,12 +65,16 @@ def find_session(name: str, root: Path = SESSIONS_DIR) -> Path:
     for candidate in (Path(name), root / name) if name.strip() else ():
         if candidate.is_dir():
             return candidate
+    file = name.strip() and Path(name).exists()
+    if file and (Path(name).parent / PLAN_FILE).exists():
+        fix = f"name its session: {command('resume', Path(name).parent)}"
+        raise ConfigError(f"session '{name}'", expected="a session directory", got="a file", fix=fix)
     known = [path.name for path in _directories(root)]
     near = difflib.get_close_matches(Path(name).name, known, n=3, cutoff=0.4)
     raise ConfigError(
         f"session '{name}'",
         expected=f"a session directory, or the name of one under {root}/",
-        got="no such directory",
+        got="a file" if file else "no such directory",
         fix=f"did you mean {' or '.join(near)}?" if near else f"see {command('list', 'sessions')}",
     )
 
@@ -115,7 +120,7 @@ def check_resumable(
             f"session '{directory}'", expected=f"a file {PLAN_FILE}", got="none", fix="check that this is a session"
         )
     plan = load_plan(directory)
-    digest = plan_hash(plan_path.read_bytes())
+    digest = plan_hash(read_regular(plan_path))
     if (directory / SEAL_FILE).exists():
         raise ConfigError(
             f"session '{directory}'",
@@ -214,7 +219,7 @@ def _status(directory: Path) -> tuple[str, int]:
     if (directory / SEAL_FILE).exists():
         # A sealed summary needs no reading of the whole journal; the audit checks that they agree.
         try:
-            summary = json.loads((directory / "summary.json").read_bytes())
+            summary = json.loads(read_regular(directory / "summary.json"))
             return str(summary["status"]), int(summary["trials"])
         except (OSError, ValueError, KeyError, TypeError):
             pass

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from assay_core.errors import DataError
+from assay_core.files import open_regular
 
 __all__ = [
     "APPLICATION_ID",
@@ -183,7 +185,7 @@ def check_header(path: Path) -> None:
     try:
         if path.exists() and not path.is_file():
             raise DataError(f"{path}", expected="a journal", got="no regular file", fix="check the session directory")
-        with path.open("rb") as file:
+        with os.fdopen(open_regular(path, os.O_RDONLY), "rb") as file:
             head = file.read(100)
     except FileNotFoundError as error:
         fix = "check the session directory; restore the journal from a copy, with its -wal file if it has one"
@@ -209,7 +211,7 @@ def check_header(path: Path) -> None:
 def _check_log(path: Path, fix: str) -> None:
     """Refuse a write-ahead log that is none: SQLite would pass over it without a word, and over what it held."""
     try:
-        with path.open("rb") as file:
+        with os.fdopen(open_regular(path, os.O_RDONLY), "rb") as file:
             head = file.read(_LOG_HEADER)
     except FileNotFoundError:
         return

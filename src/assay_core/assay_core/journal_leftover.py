@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from assay_core.errors import DataError
-from assay_core.files import sync_directory
+from assay_core.files import read_regular, sync_directory
 from assay_core.journal_format import JOURNAL_FILE, check_header
 from assay_core.session_lock import SessionLock
 from assay_core.session_traces import results_in
@@ -39,7 +39,7 @@ def remove_if_nothing_acknowledged(directory: Path) -> bool:
     lock = SessionLock(directory)
     try:
         check_header(path)
-        data = path.read_bytes()
+        data = read_regular(path)
         size, pages = int.from_bytes(data[16:18], "big"), int.from_bytes(data[28:32], "big")
         size = 65536 if size == 1 else size
         fix = "restore the journal from a copy; nothing was changed"

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from assay_core.errors import ConfigError, DataError
+from assay_core.files import read_regular
 from assay_core.located_yaml import load_located, parse_located
 from assay_core.plan_rules import ENTRY_RULES, Problem, find_problem
 from assay_core.rig import Camera
@@ -210,6 +211,8 @@ def load_plan(path: str | Path) -> Plan:
     path = Path(path)
     if path.is_dir():
         path = path / PLAN_FILE
+    if path.exists() and not path.is_file():
+        raise DataError(str(path), expected="a plan", got="no regular file", fix="put the original back")
     quick = _quick(path)
     if quick is not None and find_problem(quick) is None:
         return Plan.from_dict(quick)
@@ -241,7 +244,7 @@ def _quick(path: Path) -> dict[str, Any] | None:
     A YAML parser takes about a millisecond an entry, and the benchmark node reads the plan while a runner waits.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_regular(path).decode()
         before, found, rest = text.partition("\nentries:\n")
         if not found:
             return None

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from assay_core.errors import DataError
-from assay_core.files import write_atomically
+from assay_core.files import read_regular, write_atomically
 from assay_core.journal_format import JOURNAL_FILE, check_header
 from assay_core.journal_reader import JournalReader
 from assay_core.seal_file import SEAL_FILE
@@ -191,7 +191,7 @@ def _root(files: list[dict[str, Any]]) -> str:
 def _load(path: Path) -> dict[str, Any]:
     fix = "an unsealed session was never closed as done; a damaged seal must come from a copy"
     try:
-        seal = json.loads(path.read_bytes())
+        seal = json.loads(read_regular(path))
     except FileNotFoundError as error:
         raise DataError(f"{path}", expected="a seal", got="no such file: the session is unsealed", fix=fix) from error
     except (OSError, ValueError) as error:

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from assay_core.errors import DataError
+from assay_core.files import open_regular
 from assay_core.seal_file import SEAL_FILE
 
 __all__ = ["LOCK_FILE", "SessionInUse", "SessionLock", "SessionSealed", "wait_until_free", "writer_of"]
@@ -70,9 +71,9 @@ class SessionLock:
     def _take(self, directory: Path) -> bool:
         """Open the lock file and lock it; return whether the lock is that of the file which has the name now."""
         try:
-            self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self._fd = open_regular(self.path, os.O_RDWR | os.O_CREAT)
         except OSError as error:
-            fix = "check that the directory exists and that you may write to it"
+            fix = f"check that the directory exists, that you may write to it, and what {LOCK_FILE} is"
             got = error.strerror or str(error)
             raise DataError(f"{directory}", expected="a writable session directory", got=got, fix=fix) from error
         try:
@@ -114,12 +115,13 @@ def writer_of(directory: Path) -> str:
     """
     path = directory / LOCK_FILE
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        fd = open_regular(path, os.O_RDONLY)
     except FileNotFoundError:
         return ""
     except OSError as error:
         got = error.strerror or str(error)
-        raise DataError(f"{path}", expected="a readable lock", got=got, fix="check its permissions") from error
+        fix = "remove it, or check its permissions"
+        raise DataError(f"{path}", expected="a readable lock", got=got, fix=fix) from error
     try:
         return "" if _locked(fd, fcntl.LOCK_SH) else _holder(fd)
     finally:

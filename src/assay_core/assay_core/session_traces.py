@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from assay_core.errors import DataError
+from assay_core.files import read_regular
 from assay_core.journal_format import JOURNAL_FILE
 from assay_core.results import SessionFold
 from assay_core.seal_file import SEAL_FILE
@@ -129,7 +130,7 @@ def _logged(root: Path) -> Iterator[dict[str, Any]]:
 
 def _json(path: Path) -> Any:
     try:
-        return json.loads(path.read_bytes())
+        return json.loads(read_regular(path))
     except (OSError, ValueError, RecursionError):
         return None
 
