@@ -19,8 +19,10 @@ def test_the_parameter_table_is_the_generated_one():
 def test_every_fault_is_documented_and_the_example_can_be_read():
     for kind in KINDS:
         assert f"| `{kind}` |" in TEXT
-    example = TEXT.split('faults "')[1].split('"')[0]
-    assert [fault.kind for fault in parse_faults(example)] == ["drop", "die"]
+    at_start = TEXT.split("faults:='")[1].split("'")[0]
+    assert [fault.kind for fault in parse_faults(at_start)] == ["drop"]
+    at_run_time = TEXT.split("string_value: '")[1].split("'")[0]
+    assert [fault.kind for fault in parse_faults(at_run_time)] == ["drop", "die"]
 
 
 def test_the_contact_sheet_shows_scenes_and_every_asset():
