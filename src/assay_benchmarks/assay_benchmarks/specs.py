@@ -94,7 +94,8 @@ def load_task(key: str) -> TaskSpec:
         raise unknown_name("KitchenBench task", key, TASK_KEYS)
     from assay_benchmarks.task_files import load_task_file
 
-    return load_task_file(data_dir() / f"{key}.yaml")
+    # What is installed may be a link to what an author edits, which is the file that a message must name.
+    return load_task_file((data_dir() / f"{key}.yaml").resolve())
 
 
 def instance_by_id(instance_id: str) -> tuple[TaskSpec, TaskInstance]:

@@ -1,7 +1,8 @@
 """Reading and checking task files: YAML in, `TaskSpec` out, errors with file and line.
 
-A benchmark author edits one file and asks `check_file` what is wrong with it; every problem is reported, not only the
-first.
+A benchmark author edits one file and asks `check_file` what is wrong with it. Problems come in three rounds, each with
+all of its own: the form of the whole file, then the distributions of each instance, then what refers to what; a later
+round would only repeat, in other words, what an earlier one found.
 """
 
 from __future__ import annotations
@@ -35,7 +36,10 @@ def load_task_file(path: str | Path) -> TaskSpec:
 
 
 def check_file(path: str | Path) -> list[str]:
-    """Return every problem of a task file as ``file:line: ...``, in the order of lines; empty when it is right."""
+    """Return the problems of a task file's first round that has any, as ``file:line: ...``, in the order of lines.
+
+    Empty when it is right.
+    """
     try:
         return _read(path)[1]
     except ConfigError as error:

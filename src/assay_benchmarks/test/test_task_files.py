@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assay_benchmarks import check_file, load_task_file
+from assay_benchmarks import check_file, load_task_file, specs
 from assay_core.distributions import Categorical, Constant, Normal, Uniform
 from assay_core.errors import ConfigError
 from assay_core.scene_spec import Var
@@ -275,6 +275,29 @@ def test_all_problems_are_told_in_the_order_of_lines(tmp_path: Path) -> None:
     )
     problems = _check(tmp_path, text)
     assert [int(problem.partition(":")[0]) for problem in problems] == [15, 16, 17]
+
+
+def test_mistakes_come_in_three_rounds_as_the_guide_says(tmp_path: Path) -> None:
+    references = GOOD.replace("parent: source", "parent: sauce").replace("[height_cm]", "[hight_cm]")
+    distributions = references.replace("[80, 200]", "[200, 80]").replace("std: 3.0", "std: -1")
+    form = distributions.replace("title: Pour", "titel: Pour").replace("max_steps: 100", "max_steps: ten")
+    rounds = [[line.partition(":")[0] for line in _check(tmp_path, text)] for text in (form, distributions, references)]
+    assert rounds == [["1", "3", "6"], ["16", "17"], ["18", "23", "26"]], rounds
+
+
+def test_a_mistake_in_a_linked_file_names_the_file_that_is_edited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edited, linked = tmp_path / "src" / "stack.yaml", tmp_path / "build" / "stack.yaml"
+    for path in (edited, linked):
+        path.parent.mkdir()
+    edited.write_text("schema: 2\n", encoding="utf-8")
+    linked.symlink_to(edited)
+    monkeypatch.setattr(specs, "data_dir", lambda: linked.parent)
+    with pytest.raises(ConfigError) as caught:
+        specs.load_task.__wrapped__("stack")
+    assert f"{edited}:1: " in str(caught.value)
+    assert str(linked) not in str(caught.value)
 
 
 def test_two_instances_of_one_id(tmp_path: Path) -> None:
