@@ -58,12 +58,14 @@ def check_directory(directory: Path) -> None:
         ConfigError: It exists, or its parent cannot be written.
     """
     if directory.exists() or directory.is_symlink():
-        raise ConfigError(
-            f"session '{directory}'",
-            expected="a directory that does not exist yet",
-            got="an existing " + ("directory" if directory.is_dir() else "file"),
-            fix=f"choose another --session, or go on with it: {command('resume', directory)}",
-        )
+        fix = "choose another --session"
+        if (directory / PLAN_FILE).exists():
+            got, fix = "an existing session", f"{fix}, or go on with it: {command('resume', directory)}"
+        elif directory.is_dir():
+            got, fix = "an existing directory", f"{fix}, e.g. a name below it"
+        else:
+            got = "an existing file"
+        raise ConfigError(f"session '{directory}'", expected="a directory that does not exist yet", got=got, fix=fix)
     parent = _existing(directory.absolute().parent)
     if not parent.is_dir():
         raise ConfigError(

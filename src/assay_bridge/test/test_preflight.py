@@ -20,7 +20,14 @@ MIB = 1024 * 1024
 
 
 def test_an_existing_session_is_not_overwritten(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"expected a directory that does not exist yet.*\./assay resume"):
+    with pytest.raises(
+        ConfigError,
+        match=r"expected a directory that does not exist yet, got an existing directory. fix: choose another",
+    ) as caught:
+        preflight.check_directory(tmp_path)
+    assert "resume" not in str(caught.value), "what is no session cannot be resumed"
+    (tmp_path / "plan.yaml").write_text("")
+    with pytest.raises(ConfigError, match=r"got an existing session.*\./assay resume"):
         preflight.check_directory(tmp_path)
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match=r"got an existing file"):

@@ -320,6 +320,15 @@ def test_sessions_are_found_by_name_with_near_matches(tmp_path: Path) -> None:
         find_session("20260301-stak", tmp_path)
 
 
+def test_a_file_is_not_called_a_missing_directory(tmp_path: Path) -> None:
+    session(tmp_path / "s", trials=1)
+    with pytest.raises(ConfigError, match=r"got a file. fix: name its session: \./assay resume .*/s$"):
+        find_session(str(tmp_path / "s" / "plan.yaml"))
+    (tmp_path / "README.md").write_text("")
+    with pytest.raises(ConfigError, match=r"README.md': expected a session directory, .* got a file"):
+        find_session(str(tmp_path / "README.md"), tmp_path)
+
+
 def test_sessions_are_listed_with_what_is_wrong(tmp_path: Path) -> None:
     session(tmp_path / "a", trials=2)
     session(tmp_path / "b", trials=1)

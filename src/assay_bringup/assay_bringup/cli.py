@@ -9,20 +9,23 @@ import argparse
 import contextlib
 import json
 import os
+import shlex
 import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from types import FrameType
+from typing import NoReturn
 
 from assay_bringup.launch.locate import launch_files
 from assay_bringup.launch.model import Resolved
 from assay_bringup.launch.processes import RIG_PACKAGE, End, GraphProcesses
 from assay_bringup.launch.resolve import declared_arguments, parse_arguments, resolve
 from assay_core.domains import from_environment, hold_rig
-from assay_core.errors import AssayError, ConfigError
+from assay_core.errors import AssayError, ConfigError, unknown_name
 from assay_core.program import command
 from assay_ros.shm_noise import is_noise
 
@@ -47,10 +50,7 @@ def main(argv: Sequence[str] | None = None, check: Callable[[Resolved], None] | 
     Where a process with ``on_exit: shutdown`` ended with an exit code of its own, that code is returned.
     """
     try:
-        options = _parser().parse_intermixed_args(argv)
-    except SystemExit as end:  # --help, or a usage error that is already on stderr
-        return int(end.code or 0)
-    try:
+        options = _options(sys.argv[1:] if argv is None else argv)
         if options.file is None:
             for name, path in launch_files(os.environ).items():
                 sys.stdout.write(f"{name}\t{path}\n")
@@ -68,6 +68,8 @@ def main(argv: Sequence[str] | None = None, check: Callable[[Resolved], None] | 
             sys.stdout.write(json.dumps(resolved.to_json(), indent=2) + "\n")
             return DONE
         return _run(resolved, options.log_dir)
+    except SystemExit as end:  # --help
+        return int(end.code or 0)
     except ConfigError as error:
         sys.stderr.write(f"error: {error}\n")
         return USAGE
@@ -76,14 +78,51 @@ def main(argv: Sequence[str] | None = None, check: Callable[[Resolved], None] | 
         return FAILED
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+class _Parser(argparse.ArgumentParser):
+    """Raises what argparse would print with the whole usage."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise `ConfigError`."""
+        raise ConfigError(f"{self.prog}: {message}. fix: see {self.prog} --help")
+
+
+def _options(argv: Sequence[str]) -> argparse.Namespace:
+    """Return what the command line says.
+
+    Raises:
+        ConfigError: An option does not exist or has no value; a launch argument written as an option is named as such.
+    """
+    parser = _parser()
+    options, rest = parser.parse_known_intermixed_args(argv)
+    if not rest:
+        return options
+    strange, _, value = rest[0].partition("=")
+    known = ("--print", "--show-args", "--log-dir", "--help")
+    if get_close_matches(strange, known, n=1, cutoff=0.75) or not strange.lstrip("-"):
+        raise unknown_name(f"{parser.prog} option", strange, known)
+    following = list(argv[argv.index(rest[0]) + 1 :][:1])
+    if not value and following and not following[0].startswith("-") and ":=" not in following[0]:
+        value = following[0]
+    argument = f"{strange.lstrip('-').replace('-', '_')}:={value or 'VALUE'}"
+    raise ConfigError(
+        f"{parser.prog} {strange}",
+        expected="launch arguments as NAME:=VALUE",
+        got="an option",
+        fix=f"write {shlex.quote(argument)}",
+    )
+
+
+def _parser() -> _Parser:
+    parser = _Parser(
+        allow_abbrev=False,
         prog=command("launch"),
         description="Start the processes of a launch file. Ctrl-C ends them, a second one at once.",
         epilog="Without a file: list those of this workspace.",
     )
     parser.add_argument("file", nargs="?", metavar="NAME_OR_FILE", help="a launch file, or the name of one of ours")
-    parser.add_argument("arguments", nargs="*", metavar="key:=value", help="launch arguments, see --show-args")
+    parser.add_argument(
+        "arguments", nargs="*", default=[], metavar="key:=value", help="launch arguments, see --show-args"
+    )
     parser.add_argument("--print", action="store_true", help="print the resolved processes as JSON, start nothing")
     parser.add_argument("--show-args", action="store_true", help="list the launch arguments, start nothing")
     parser.add_argument(
@@ -95,8 +134,11 @@ def _parser() -> argparse.ArgumentParser:
 def _show_arguments(file: str, arguments: dict[str, str]) -> int:
     for argument in declared_arguments(file, arguments):
         default = "required" if argument.default is None else f"default: {argument.default!r}"
-        choices = f" One of: {', '.join(argument.choices)}." if argument.choices else ""
-        sys.stdout.write(f"{argument.name}:=  {argument.description}{choices} ({default})\n")
+        words = argument.description
+        if argument.choices:
+            stop = "" if not words or words.endswith((".", "!", "?")) else "."
+            words = f"{words}{stop} One of: {', '.join(argument.choices)}.".strip()
+        sys.stdout.write(f"{argument.name}:=  {words} ({default})\n")
     return DONE
 
 

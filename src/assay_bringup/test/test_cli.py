@@ -60,6 +60,29 @@ def test_a_wrong_request_is_refused_with_exit_code_2(
     assert not Path("started").exists()
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ["--policy", "random"],
+            "--policy: expected launch arguments as NAME:=VALUE, got an option. fix: write policy:=random",
+        ),
+        (["--camera-width=320"], "fix: write camera_width:=320"),
+        (["--policy", "a:=b"], "fix: write policy:=VALUE"),
+        (["--show-arg"], "did you mean --show-args?"),
+        (["--log-dir"], "argument --log-dir: expected one argument. fix: see "),
+    ],
+)
+def test_an_option_that_does_not_exist_gets_one_line(
+    write: Write, words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write("launch:\n  - executable: {cmd: touch started}\n")
+    assert main([str(path), *words]) == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith("error: ")
+    assert message in line
+
+
 def test_an_empty_directory_for_logs_is_refused(capsys: pytest.CaptureFixture[str], write: Write) -> None:
     path = write("launch:\n  - executable: {cmd: 'false'}\n")
     assert main([str(path), "--log-dir", ""]) == 2
@@ -72,7 +95,7 @@ def test_arguments_are_listed_with_descriptions(capsys: pytest.CaptureFixture[st
         "  - arg: {name: hz, default: '10', description: 'Rate [Hz]', choice: [{value: '10'}, {value: '20'}]}\n"
     )
     assert main([str(path), "--show-args"]) == 0
-    assert capsys.readouterr().out == "hz:=  Rate [Hz] One of: 10, 20. (default: '10')\n"
+    assert capsys.readouterr().out == "hz:=  Rate [Hz]. One of: 10, 20. (default: '10')\n"
 
 
 def test_without_a_file_those_of_the_workspace_are_listed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -25,6 +25,9 @@ _SETTING = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 MAX_NOISE = 100.0
 """Largest sensor noise [grey levels], as the world's own parameter has it."""
 
+CONTROL_HZ = (1.0, 200.0)
+"""Lowest and highest control rate [Hz], as the world's own parameter has it."""
+
 _OWN_OPTIONS = {
     "backend": "--backend",
     "camera_height": "--camera-size",
@@ -90,7 +93,9 @@ def parse_eval(argv: Sequence[str]) -> tuple[EvalOptions, RunOptions]:
     if asked.noise is not None:
         settings["noise"] = repr(number("--noise", asked.noise, 0.0, MAX_NOISE))
     if "control_hz" in settings:
-        values["control_hz"] = number("control_hz", settings.pop("control_hz"), 0.1, 1000.0)
+        # A world that is attached to serves what it serves.
+        low, high = (0.1, 1000.0) if asked.attach else CONTROL_HZ
+        values["control_hz"] = number("control_hz", settings.pop("control_hz"), low, high)
     if "mode" in settings:
         values["mode"] = settings.pop("mode")
 

@@ -12,7 +12,7 @@ import pytest
 
 from assay_bridge.planning import EvalOptions, make_plan
 from assay_cli.__main__ import VERBS, main
-from assay_cli.eval_options import MAX_NOISE, parse_eval
+from assay_cli.eval_options import CONTROL_HZ, MAX_NOISE, parse_eval
 from assay_core.errors import ConfigError
 from assay_core.testing import example_session
 from assay_sim.mock_params import MockWorldParams
@@ -91,6 +91,11 @@ MISTAKES = {
     "no directory": (
         ["list", "sessions", "nowhere"],
         "directory 'nowhere': expected a directory of sessions, got no such",
+    ),
+    "no bench": (["bench"], "./assay bench: the following arguments are required: NAME. fix:"),
+    "slow": (
+        ["eval", "stack", "control_hz:=0.5"],
+        "control_hz: expected a number from 1 to 200, got '0.5'. fix: change",
     ),
     "bench": (["bench", "stpe"], "did you mean step"),
     "no session": (["eval", "kitchenbench", "--session", ""], "--session: expected a directory, got ''. fix: name one"),
@@ -301,8 +306,14 @@ def test_noise_has_the_range_of_the_world() -> None:
     assert noise.metadata["high"] == MAX_NOISE
 
 
+def test_the_control_rate_has_the_range_of_the_world() -> None:
+    rate = next(field for field in fields(MockWorldParams) if field.name == "control_hz")
+    assert (rate.metadata["low"], rate.metadata["high"]) == CONTROL_HZ
+    assert parse_eval(["stack", "--attach", "control_hz:=500"])[0].control_hz == 500.0, "another world may serve it"
+
+
 def test_a_malformed_rate_is_named() -> None:
-    with pytest.raises(ConfigError, match=r"control_hz: expected a number from 0.1 to 1000, got 'fast'"):
+    with pytest.raises(ConfigError, match=r"control_hz: expected a number from 1 to 200, got 'fast'"):
         parse_eval(["kitchenbench", "control_hz:=fast"])
 
 

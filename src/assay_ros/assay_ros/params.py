@@ -124,7 +124,7 @@ def _describe(f: dataclasses.Field[Any]) -> str:
 
 def _checked(node: str, f: dataclasses.Field[Any], kind: Any, raw: Any) -> Any:
     subject = f"{node}: parameter '{f.name}'"
-    fix = f"correct it in the launch file or parameter file ({_describe(f)})"
+    fix = f"correct it where it is given: command line, launch file or parameter file ({_describe(f)})"
     value = raw
     if kind is float and isinstance(raw, int) and not isinstance(raw, bool):
         value = float(raw)

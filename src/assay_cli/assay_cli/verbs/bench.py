@@ -34,7 +34,7 @@ def main(argv: Sequence[str]) -> int:
     )
     parser.add_argument("name", metavar="NAME", help=" | ".join(NAMES))
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-    parser.add_argument("rest", nargs="*", metavar="ARG", help="further arguments of the benchmark")
+    parser.add_argument("rest", nargs="*", default=[], metavar="ARG", help="further arguments of the benchmark")
     asked, rest = parser.parse_known_args(list(argv))
     if asked.name not in NAMES:
         raise unknown_name("bench", asked.name, NAMES)
