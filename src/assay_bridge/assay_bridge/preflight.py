@@ -19,7 +19,15 @@ from assay_core.files import sync_directory, write_atomically
 from assay_core.plan import PLAN_FILE, Plan, PlanEntry, plan_hash
 from assay_core.program import command
 
-__all__ = ["bytes_needed", "check_directory", "check_disk", "create_session", "discard_session", "why_not_written"]
+__all__ = [
+    "bytes_needed",
+    "check_directory",
+    "check_disk",
+    "check_ros_log",
+    "create_session",
+    "discard_session",
+    "why_not_written",
+]
 
 _RECORD_BYTES = 40_000
 """Journal, log and side-cars of one trial, generously."""
@@ -30,6 +38,10 @@ _TRIAL_BYTES = 64 * 1024
 _LEAST_LIMIT_BYTES = 128 * 1024 * 1024
 """The least limit of file sizes under which a journal and a segment of shared memory (64 MiB) fit."""
 _CLIP_BYTES_PER_PIXEL = 0.15
+_NAME_BYTES = 255
+"""Longest name of a file on Linux."""
+_PATH_BYTES = 480
+"""Longest path of a session: SQLite opens files of up to 512, with the names of a journal and its log."""
 _RESERVE_BYTES = 64 * 1024 * 1024
 _MIB = 1024 * 1024
 
@@ -55,8 +67,16 @@ def check_directory(directory: Path) -> None:
     """Check that a session directory can be created.
 
     Raises:
-        ConfigError: It exists, or its parent cannot be written.
+        ConfigError: It exists, its name cannot be one, or its parent cannot be written.
     """
+    problem = _why_no_name(directory.absolute())
+    if problem:
+        raise ConfigError(
+            f"session {str(directory)[:80]!a}",
+            expected="a path in UTF-8 that this file system takes",
+            got=problem,
+            fix="choose another --session",
+        )
     if directory.exists() or directory.is_symlink():
         fix = "choose another --session"
         if (directory / PLAN_FILE).exists():
@@ -79,6 +99,34 @@ def check_directory(directory: Path) -> None:
             got=problem,
             fix="choose another --session, or change permissions, quota or the limit of file sizes (ulimit -f)",
         )
+
+
+def check_ros_log() -> None:
+    """Check that ROS 2 can write its own log of this process: without one, it cannot join a graph at all.
+
+    Where the user named no directory and the usual one cannot be written, a temporary one serves.
+
+    Raises:
+        ConfigError: The directory that the user named cannot be written.
+    """
+    named = os.environ.get("ROS_LOG_DIR") or ""
+    home = os.environ.get("ROS_HOME") or "~/.ros"
+    try:
+        directory = Path(named or f"{home}/log").expanduser()
+        directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=directory):
+            return
+    except (OSError, RuntimeError) as error:  # a home that cannot be written, or none
+        if not named:
+            os.environ["ROS_LOG_DIR"] = tempfile.mkdtemp(prefix="assay-ros-log-")
+            return
+        got = getattr(error, "strerror", None) or str(error)
+        raise ConfigError(
+            f"ROS_LOG_DIR '{named}'",
+            expected="a directory to write to",
+            got=got,
+            fix="name another one, or unset ROS_LOG_DIR",
+        ) from error
 
 
 def why_not_written(parent: Path) -> str:
@@ -150,6 +198,19 @@ def discard_session(directory: Path) -> None:
     if {path.name for path in directory.iterdir()} <= {PLAN_FILE}:
         (directory / PLAN_FILE).unlink(missing_ok=True)
         directory.rmdir()
+
+
+def _why_no_name(path: Path) -> str:
+    """Return why a session's absolute path cannot be one; empty when it can."""
+    try:
+        encoded = [part.encode() for part in path.parts]
+    except UnicodeEncodeError:
+        return "bytes that are not UTF-8"
+    longest = max(encoded, key=len, default=b"")
+    if len(longest) > _NAME_BYTES:
+        return f"a name of {len(longest)} bytes, more than {_NAME_BYTES}"
+    size = sum(len(part) + 1 for part in encoded)
+    return f"a path of {size} bytes, more than {_PATH_BYTES}" if size > _PATH_BYTES else ""
 
 
 def _existing(path: Path) -> Path:

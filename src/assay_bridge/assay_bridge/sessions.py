@@ -63,9 +63,9 @@ def find_session(name: str, root: Path = SESSIONS_DIR) -> Path:
         ConfigError: There is none, with near matches.
     """
     for candidate in (Path(name), root / name) if name.strip() else ():
-        if candidate.is_dir():
+        if os.path.isdir(candidate):  # noqa: PTH112 (False for a name that is too long, where Path raises)
             return candidate
-    file = name.strip() and Path(name).exists()
+    file = name.strip() and os.path.exists(name)  # noqa: PTH110
     if file and (Path(name).parent / PLAN_FILE).exists():
         fix = f"name its session: {command('resume', Path(name).parent)}"
         raise ConfigError(f"session '{name}'", expected="a session directory", got="a file", fix=fix)

@@ -13,6 +13,7 @@ import pytest
 from assay_bridge import preflight
 from assay_bridge.planning import EvalOptions, make_plan
 from assay_core.errors import ConfigError
+from assay_core.journal import JournalReader, JournalWriter
 from assay_core.plan import load_plan, plan_hash
 
 Usage = namedtuple("Usage", "total used free")
@@ -98,3 +99,47 @@ def test_a_session_with_results_is_never_taken_back(tmp_path: Path) -> None:
     (tmp_path / "session" / "journal.sqlite").write_text("")
     preflight.discard_session(tmp_path / "session")
     assert (tmp_path / "session" / "plan.yaml").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("x" * 300, "a name of 300 bytes, more than 255"),
+        ("missing/" + "é" * 150, "a name of 300 bytes, more than 255"),
+        ("/".join(["x" * 100] * 6), r"a path of \d+ bytes, more than 480"),
+        (os.fsdecode(b"x\xff"), "bytes that are not UTF-8"),
+    ],
+)
+def test_a_path_that_can_be_none_is_named(tmp_path: Path, name: str, problem: str) -> None:
+    with pytest.raises(ConfigError, match=rf"session '.*got {problem}. fix: choose another --session"):
+        preflight.check_directory(tmp_path / name)
+
+
+def test_a_journal_can_be_made_where_the_path_is_as_long_as_it_may_be(tmp_path: Path) -> None:
+    room = preflight._PATH_BYTES - len(str(tmp_path)) - 4
+    directory = tmp_path.joinpath("x" * (room // 2), "x" * (room - room // 2))
+    preflight.check_directory(directory)
+    directory.mkdir(parents=True)
+    JournalWriter.create(directory).close()
+    assert JournalReader(directory).events() == ()
+
+
+def test_a_log_directory_that_the_user_named_must_be_writable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("ROS_LOG_DIR", str(tmp_path / "file"))
+    with pytest.raises(ConfigError, match=r"ROS_LOG_DIR '.*file': expected a directory to write to, got .*unset ROS"):
+        preflight.check_ros_log()
+    monkeypatch.setenv("ROS_LOG_DIR", str(tmp_path / "new" / "deeper"))
+    preflight.check_ros_log()
+
+
+def test_a_home_that_cannot_be_written_keeps_no_session_from_running(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "home").write_text("")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("ROS_HOME", raising=False)
+    monkeypatch.setenv("ROS_LOG_DIR", "")
+    monkeypatch.setattr(preflight.tempfile, "tempdir", str(tmp_path))
+    preflight.check_ros_log()
+    assert Path(os.environ["ROS_LOG_DIR"]).parent == tmp_path

@@ -190,6 +190,11 @@ class Parser(argparse.ArgumentParser):
 
     def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
         """Parse words and options in any order, and name an option that does not exist with its near matches."""
+        for word in args or ():
+            if any("\ud800" <= char <= "\udfff" for char in word):  # bytes that are not UTF-8
+                raise ConfigError(
+                    self.prog, expected="words in UTF-8", got=ascii(word), fix="rename it, or type it anew"
+                )
         parsed, rest = self.parse_known_intermixed_args(args, namespace)
         if rest:
             options = [name for action in self._actions for name in action.option_strings if name.startswith("--")]

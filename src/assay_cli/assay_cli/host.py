@@ -84,7 +84,9 @@ def attached_graph() -> Serving:
         ConfigError: There is none.
     """
     from assay_bridge.attached import ask_graph
+    from assay_bridge.preflight import check_ros_log
 
+    check_ros_log()
     with Stop() as stop:
         return ask_graph(stop, complain)
 
@@ -132,6 +134,9 @@ def run_session(plan: Plan, prepare: Callable[[], Job], *, attach: bool, as_json
         ConfigError: Nothing was started.
         RigFault: The graph did not come up.
     """
+    from assay_bridge.preflight import check_ros_log
+
+    check_ros_log()
     job: Job | None = None
     with own_output(), Stop() as stop:
         try:

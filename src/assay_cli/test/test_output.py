@@ -7,6 +7,10 @@ import os
 import subprocess
 import sys
 
+import pytest
+
+from assay_cli.__main__ import main
+
 
 def test_a_terminal_without_utf8_gets_escapes_and_json_stays_json() -> None:
     script = (
@@ -29,3 +33,14 @@ def test_a_terminal_without_utf8_gets_escapes_and_json_stays_json() -> None:
         said, laid_out, json_text = done.stdout.decode("ascii").splitlines()
         assert (said, laid_out.strip()) == (r"P\u0302 1.00", r"P\u0302")
         assert json.loads(json_text)["policies"] == ["\u00e9"]
+
+
+@pytest.mark.parametrize("option", ["--session", "--grader", "--operator-id", "--set"])
+def test_words_that_are_not_utf8_are_refused(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["eval", "kitchenbench", option, os.fsdecode(b"a:=\xff")]) == 2
+    assert r"error: ./assay eval: expected words in UTF-8, got 'a:=\udcff'" in capsys.readouterr().err
+
+
+def test_a_session_with_a_name_that_no_file_has_is_not_found(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["resume", "x" * 300]) == 2
+    assert "got no such directory" in capsys.readouterr().err

@@ -51,7 +51,12 @@ def _integer(low: int, high: int) -> Callable[[Any], bool]:
 
 
 def _text(x: Any) -> bool:
-    return isinstance(x, str) and bool(x.strip())
+    return _writable(x) and bool(x.strip())
+
+
+def _writable(x: Any) -> bool:
+    """Whether it is text that a file can hold: no halves of characters, as Python makes of bytes that are not UTF-8."""
+    return isinstance(x, str) and (x.isascii() or not any("\ud800" <= char <= "\udfff" for char in x))
 
 
 def _names(minimum: int) -> Callable[[Any], bool]:
@@ -59,7 +64,7 @@ def _names(minimum: int) -> Callable[[Any], bool]:
 
 
 def _texts(x: Any) -> bool:
-    return isinstance(x, dict) and all(isinstance(k, str) and isinstance(v, str) for k, v in x.items())
+    return isinstance(x, dict) and all(_writable(k) and _writable(v) for k, v in x.items())
 
 
 def _instant(x: Any) -> bool:
@@ -78,8 +83,8 @@ def _number(low: float, high: float) -> Callable[[Any], bool]:
 ENTRY_RULES: Mapping[str, Rule] = {
     "index": Rule("an integer from 0", _integer(0, 999_999)),
     "task": Rule("a task name", _text),
-    "task_version": Rule("text", lambda x: isinstance(x, str)),
-    "instance_id": Rule("text, empty when the task has no instances", lambda x: isinstance(x, str)),
+    "task_version": Rule("text", _writable),
+    "instance_id": Rule("text, empty when the task has no instances", _writable),
     "scene_id": Rule("a scene id", _text),
     "scene_seed": Rule("an integer or null", lambda x: x is None or type(x) is int),
     "epoch": Rule("an integer from 0", _integer(0, MAX_SEED)),

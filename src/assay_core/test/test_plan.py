@@ -184,3 +184,10 @@ def test_an_edited_entry_is_named_with_its_line(tmp_path: Path, old: str, new: s
     (tmp_path / "plan.yaml").write_text("".join(lines))
     with pytest.raises(DataError, match=message):
         load_plan(tmp_path)
+
+
+@pytest.mark.parametrize("what", ["graders", "operators", "launch"])
+def test_bytes_that_are_no_text_are_refused_before_they_make_a_file_that_none_can_read(what: str) -> None:
+    value = {"label": "\udcff"} if what == "launch" else ("anna", "\ud800")
+    with pytest.raises(ConfigError, match=what):
+        plan(**{what: value})
