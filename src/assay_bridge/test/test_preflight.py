@@ -140,6 +140,6 @@ def test_a_home_that_cannot_be_written_keeps_no_session_from_running(
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.delenv("ROS_HOME", raising=False)
     monkeypatch.setenv("ROS_LOG_DIR", "")
-    monkeypatch.setattr(preflight.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     preflight.check_ros_log()
     assert Path(os.environ["ROS_LOG_DIR"]).parent == tmp_path
