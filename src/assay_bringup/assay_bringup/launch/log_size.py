@@ -44,6 +44,7 @@ class LogSizes:
         with path.open("r+b") as file:
             begin = file.read(self._largest // 2)
             begin = begin[: begin.rfind(b"\n") + 1] or begin
+            begin = begin.partition(_MARK)[0]  # of an earlier cut
             size = file.seek(0, os.SEEK_END)
             file.seek(size - self._largest // 8)
             end = file.read(self._largest // 8)
