@@ -13,12 +13,12 @@ from assay_core.errors import ConfigError
 
 BAD = {
     "noise_seed:=-1": "world: parameter 'seed': expected a number from 0 to",
-    "control_hz:=500": "world: parameter 'control_hz': expected a number from 1.0 to 200.0, got 500.0",
     "faults:=bogus": "unknown fault 'bogus'",
     "policy_args:=x": "policy_args: expected key=value, got 'x'",
     "policy_args:=rows=5": "policy 'scripted': expected no arguments, got 'rows=5'",
 }
 LAUNCH_ONLY = {
+    "control_hz:=500": "world: parameter 'control_hz': expected a number from 1.0 to 200.0, got 500.0",
     "noise:=200": "world: parameter 'noise': expected a number from 0.0 to 100.0, got 200.0",
     "policy:=scriptd": "did you mean scripted",
     "camera_width:=4": "world: parameter 'camera_width': expected a number from 16 to 4096, got 4",
