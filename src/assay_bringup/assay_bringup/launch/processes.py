@@ -100,6 +100,7 @@ class GraphProcesses:
         self._slots = [_Slot(spec) for spec in resolved.processes]
         self._changed = threading.Condition()
         self._stopping = False
+        self._ending = threading.Event()
         self._hurried = False
         self._stop_began: float | None = None
         self._dead: str | None = None
@@ -252,6 +253,7 @@ class GraphProcesses:
         """
         with self._changed:
             self._stopping = True
+            self._ending.set()
             self._hurried = self._hurried or now
             self._stop_began = begin = self._stop_began or time.monotonic()
             stages: list[Stages] = []
@@ -338,9 +340,8 @@ class GraphProcesses:
 
     def _trim(self) -> None:
         """Keep the logs from filling the disk while the graph runs."""
-        while not self._stopping:
+        while not self._ending.wait(_LOGS_S):
             self._log_sizes.trim()
-            time.sleep(_LOGS_S)
 
     def _restart(self) -> None:
         """Start processes again that are due; one thread does it all, since a child dies with the thread it has."""
