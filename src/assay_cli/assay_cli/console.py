@@ -13,7 +13,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from assay_bridge.exit_codes import DONE, HALTED, INCOMPLETE, INTERRUPTED, USAGE
 from assay_core.errors import AssayError, ConfigError, DataError, SafetyStop, unknown_name
@@ -77,9 +77,18 @@ class Whole:
             yield text
 
 
-def silence_output() -> None:
-    """Send further output nowhere: whoever read it has left, and Python would complain again while it shuts down."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def silence_output(stream: TextIO | None = None) -> None:
+    """Send further output nowhere: whoever read it has left.
+
+    What the stream still holds would otherwise fail again while Python shuts down, which then overrides the exit code.
+
+    Args:
+        stream: Standard output or error; None takes standard output.
+    """
+    with contextlib.suppress(OSError, ValueError):  # it may be closed, or no file at all
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, (sys.stdout if stream is None else stream).fileno())
+        os.close(nothing)
 
 
 @contextlib.contextmanager
@@ -117,17 +126,18 @@ def complain(text: str) -> None:
         sys.stderr.write(text + "\n")
         sys.stderr.flush()
     except (OSError, ValueError):
-        pass
+        silence_output(sys.stderr)
 
 
 def guarded(main: Callable[[Sequence[str]], int], argv: Sequence[str]) -> int:
     """Run a verb and turn whatever it raises into a message and an exit code."""
     try:
         code = main(argv)
-        try:
-            sys.stdout.flush()
-        except OSError:
-            silence_output()
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except OSError:
+                silence_output(stream)
     except _Shown:
         return DONE
     except SystemExit as stop:

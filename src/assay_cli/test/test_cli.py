@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from dataclasses import fields
@@ -331,3 +332,21 @@ def test_the_documentation_mentions_every_verb_and_option() -> None:
     options = {word.rstrip(",]") for word in done.stdout.replace("[", " ").split() if word.startswith("--")}
     missing += [option for option in sorted(options - {"--help"}) if option not in text]
     assert missing == []
+
+
+def test_a_reader_that_left_does_not_change_the_exit_code(tmp_path: Path) -> None:
+    """As after a closed terminal: what could not be written must not fail again while Python shuts down."""
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    for words, code in ((["eval", "nope"], 2), (["list", "backends"], 0)):
+        done = subprocess.run(
+            [sys.executable, "-m", "assay_cli", *words],
+            cwd=tmp_path,
+            stdin=subprocess.DEVNULL,
+            stdout=write_end,
+            stderr=write_end,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == code, words
+    os.close(write_end)
