@@ -57,7 +57,10 @@ def page(content: RenderableType) -> None:
     """Write something that rich lays out to standard output; a file gets wide lines instead of a terminal's."""
     from rich.console import Console
 
-    Console(highlight=False, width=None if sys.stdout.isatty() else FILE_WIDTH).print(content, crop=False)
+    try:
+        Console(highlight=False, width=None if sys.stdout.isatty() else FILE_WIDTH).print(content, crop=False)
+    except SystemExit:  # rich's way to say that nobody reads any more
+        raise BrokenPipeError from None
 
 
 class Whole:
