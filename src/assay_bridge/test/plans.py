@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import inspect_robots
@@ -9,28 +10,14 @@ from inspect_robots.rollout import derive_seed
 from inspect_robots.task import Task
 
 from assay_core.plan import Plan, PlanEntry
+from assay_core.testing import example_plan
 
 
 def plan_of(entries: tuple[PlanEntry, ...], **change: Any) -> Plan:
     """Return a plan of these entries."""
-    data: dict[str, Any] = {
-        "schema_version": 1,
-        "session_id": "s",
-        "created": "2026-03-01T12:00:00Z",
-        "seed": 0,
-        "backend": "mock",
-        "policies": ("scripted",),
-        "operator": "auto",
-        "graders": ("checker",),
-        "operators": ("auto",),
-        "cameras": (),
-        "control_hz": 10.0,
-        "mode": "lockstep",
-        "max_repeats": 2,
-        "open": False,
-        "software": {"inspect-robots": inspect_robots.__version__},
-    }
-    return Plan(entries=entries, **{**data, **change})
+    software = {"inspect-robots": inspect_robots.__version__}
+    fields = {"entries": entries, "session_id": "s", "cameras": (), "software": software, **change}
+    return replace(example_plan(1), **fields)
 
 
 def entries_of(task: Task, *, seed: int = 0, version: str = "", hz: float = 10.0) -> tuple[PlanEntry, ...]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,49 +14,16 @@ from hypothesis import strategies as st
 
 from assay_core.errors import ConfigError, DataError
 from assay_core.located_yaml import load_located
-from assay_core.plan import Plan, PlanEntry, entry_from_json, load_plan, plan_hash, trial_id
-from assay_core.rig import cameras
+from assay_core.plan import Plan, entry_from_json, load_plan, plan_hash, trial_id
+from assay_core.testing import example_entry, example_plan
 
 
-def entry(index: int, **changes: object) -> PlanEntry:
-    values: dict[str, object] = {
-        "index": index,
-        "task": "kitchenbench/pour_pasta",
-        "task_version": "2",
-        "instance_id": "pour_pasta/full-box",
-        "scene_id": "full-box",
-        "scene_seed": 17,
-        "epoch": index,
-        "seed": 1000 + index,
-        "max_steps": 100,
-    }
-    return PlanEntry(**{**values, **changes})  # type: ignore[arg-type]
-
-
-def plan(**changes: object) -> Plan:
-    values: dict[str, object] = {
-        "schema_version": 1,
-        "session_id": "s1",
-        "created": "2026-03-01T12:00:00Z",
-        "seed": 0,
-        "backend": "mock",
-        "policies": ("scripted",),
-        "operator": "auto",
-        "graders": ("checker",),
-        "operators": ("auto",),
-        "cameras": cameras(2),
-        "control_hz": 10.0,
-        "mode": "lockstep",
-        "max_repeats": 2,
-        "open": False,
-        "entries": (entry(0), entry(1)),
-        "software": {"assay": "0.1.0"},
-    }
-    return Plan(**{**values, **changes})  # type: ignore[arg-type]
+def plan(**changes: Any) -> Plan:
+    return replace(example_plan(), **changes)
 
 
 def test_a_written_plan_reads_back_equal(tmp_path: Path) -> None:
-    original = plan(entries=(entry(0, scene_seed=None, instance_id=""), entry(1)))
+    original = plan(entries=(example_entry(0, scene_seed=None, instance_id=""), example_entry(1)))
     (tmp_path / "plan.yaml").write_text(original.to_yaml(), encoding="utf-8")
     assert load_plan(tmp_path) == original
     assert load_plan(tmp_path / "plan.yaml") == original
@@ -66,7 +35,7 @@ def test_any_text_survives_the_file(tmp_path_factory: pytest.TempPathFactory, na
         name.encode(), version.encode()
     except UnicodeEncodeError:
         return  # lone surrogates cannot be written to any file
-    original = plan(entries=(entry(0, scene_id=name, task_version=version),), software={"x": version})
+    original = plan(entries=(example_entry(0, scene_id=name, task_version=version),), software={"x": version})
     path = tmp_path_factory.mktemp("plan") / "plan.yaml"
     path.write_text(original.to_yaml(), encoding="utf-8", newline="")
     assert load_plan(path) == original
@@ -131,9 +100,9 @@ def test_missing_key_and_missing_file_are_named(tmp_path: Path) -> None:
 
 def test_a_plan_built_in_code_meets_the_same_rules() -> None:
     with pytest.raises(ConfigError, match="epoch"):
-        entry(0, epoch=-1)
+        example_entry(0, epoch=-1)
     with pytest.raises(ConfigError, match=r"entries\[0\].index"):
-        plan(entries=(entry(1),))
+        plan(entries=(example_entry(1),))
     with pytest.raises(ConfigError, match="at least one entry"):
         plan(entries=())
     assert plan(entries=(), open=True).entries == ()
@@ -145,12 +114,12 @@ def test_ids_and_hash() -> None:
 
 
 def test_open_plan_entry_travels_as_json() -> None:
-    assert entry_from_json(entry(4).to_json()) == entry(4)
+    assert entry_from_json(example_entry(4).to_json()) == example_entry(4)
     with pytest.raises(ConfigError, match="a JSON object"):
         entry_from_json("{")
     with pytest.raises(ConfigError, match="max_steps"):
         entry_from_json('{"index": 0}')
-    broken = {**dataclasses.asdict(entry(0)), "seed": "1"}
+    broken = {**dataclasses.asdict(example_entry(0)), "seed": "1"}
     with pytest.raises(ConfigError, match="seed"):
         entry_from_json(__import__("json").dumps(broken))
 
@@ -159,10 +128,10 @@ def test_a_long_plan_is_read_without_the_yaml_parser_and_says_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = 'a "b" \\ é \u2028 \U0001f600'
-    original = plan(entries=tuple(entry(i, task=text, scene_seed=None if i % 2 else i) for i in range(300)))
+    original = plan(entries=tuple(example_entry(i, task=text, scene_seed=None if i % 2 else i) for i in range(300)))
     (tmp_path / "plan.yaml").write_text(original.to_yaml(), encoding="utf-8")
     monkeypatch.setattr("assay_core.plan.load_located", None)
-    plain = plan(entries=tuple(entry(i, scene_seed=None if i % 2 else i) for i in range(300)))
+    plain = plan(entries=tuple(example_entry(i, scene_seed=None if i % 2 else i) for i in range(300)))
     (tmp_path / "plain.yaml").write_text(plain.to_yaml(), encoding="utf-8")
     assert load_plan(tmp_path / "plain.yaml") == plain
     monkeypatch.setattr("assay_core.plan.load_located", load_located)
@@ -178,7 +147,7 @@ def test_a_long_plan_is_read_without_the_yaml_parser_and_says_the_same(
     ],
 )
 def test_an_edited_entry_is_named_with_its_line(tmp_path: Path, old: str, new: str, message: str) -> None:
-    lines = plan(entries=tuple(entry(i, epoch=0) for i in range(3))).to_yaml().splitlines(keepends=True)
+    lines = plan(entries=tuple(example_entry(i, epoch=0) for i in range(3))).to_yaml().splitlines(keepends=True)
     at = next(i for i, line in enumerate(lines) if "{index: 1," in line)
     lines[at] = lines[at].replace(old, new)
     (tmp_path / "plan.yaml").write_text("".join(lines))

@@ -201,11 +201,11 @@ class QuickExecutor(SingleThreadedExecutor):
             if serve is None:
                 self._make_handler(entity, None, take)
                 continue
-            with contextlib.suppress(InvalidHandle):  # an earlier callback of this round has destroyed it
-                serve(entity)
+            serve(entity)
 
     def _take_subscription_now(self, subscription: Any) -> None:
-        with subscription.handle:
+        taken = None
+        with contextlib.suppress(InvalidHandle), subscription.handle:  # destroyed by an earlier callback of the round
             taken = subscription.handle.take_message(subscription.msg_type, subscription.raw)
         if taken is None:
             return
@@ -215,7 +215,8 @@ class QuickExecutor(SingleThreadedExecutor):
             subscription.callback(*taken)
 
     def _take_client_now(self, client: Any) -> None:
-        with client.handle:
+        header = response = None
+        with contextlib.suppress(InvalidHandle), client.handle:
             header, response = client.handle.take_response(client.srv_type.Response)
         if header is None:
             return
@@ -227,7 +228,8 @@ class QuickExecutor(SingleThreadedExecutor):
         future.set_result(response)
 
     def _take_service_now(self, service: Any) -> None:
-        with service.handle:
+        request = header = None
+        with contextlib.suppress(InvalidHandle), service.handle:
             request, header = service.handle.service_take_request(service.srv_type.Request)
         if header is not None:
             service.send_response(service.callback(request, service.srv_type.Response()), header)

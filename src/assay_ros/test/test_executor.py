@@ -12,6 +12,7 @@ import rclpy
 from rclpy.action import ActionClient, ActionServer
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.context import Context
+from rclpy.exceptions import InvalidHandle
 from rclpy.executors import ExternalShutdownException
 from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
 from rclpy.node import Node
@@ -200,6 +201,16 @@ def test_an_exception_in_a_callback_reaches_the_caller_and_the_next_message_is_s
         bench.until(lambda: False, "the exception")
     publisher.publish(Int64(data=1))
     bench.until(lambda: got == [1], "the message after it")
+
+
+def test_a_callback_that_uses_what_was_destroyed_is_no_secret(bench: Bench) -> None:
+    gone = bench.node.create_publisher(Int64, "gone", qos.EVENT)
+    bench.node.destroy_publisher(gone)
+    bench.node.create_subscription(Int64, "numbers", lambda message: gone.publish(message), qos.EVENT)
+    publisher = bench.matched(bench.peer.create_publisher(Int64, "numbers", qos.EVENT))
+    publisher.publish(Int64())
+    with pytest.raises(InvalidHandle):
+        bench.until(lambda: False, "the exception")
 
 
 def test_tasks_run_and_their_exceptions_reach_the_caller(bench: Bench) -> None:
