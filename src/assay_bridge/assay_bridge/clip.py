@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 __all__ = ["CLIP_FILE", "CLIP_HZ", "ClipFile", "Mosaic", "steps_per_frame", "tile_pixels"]
 
 CLIP_FILE = "clip.avi"
-CLIP_HZ = 2.0
-"""Pictures per second of task time, as near as whole control steps come to it."""
+CLIP_HZ = {"lockstep": 1.0, "paced": 2.0}
+"""Pictures per second of task time by mode, as near as whole control steps come to it.
+
+Simulated trials run many times faster than real time on the processors that also draw them, and can be drawn again."""
 
 TILE_WIDTH = 320
 """Widest picture of one camera [pixels]."""
@@ -35,13 +37,14 @@ MAX_BYTES = 1 << 30
 _HAS_INDEX, _KEYFRAME = 0x10, 0x10
 
 
-def steps_per_frame(control_hz: float) -> int:
+def steps_per_frame(control_hz: float, mode: str) -> int:
     """Return how many control steps lie between two pictures of a clip.
 
     Args:
         control_hz: Control rate [Hz].
+        mode: ``lockstep`` or ``paced``.
     """
-    return max(1, round(control_hz / CLIP_HZ))
+    return max(1, round(control_hz / CLIP_HZ[mode]))
 
 
 def _tile(width: int, height: int) -> tuple[int, int]:

@@ -55,7 +55,7 @@ def bytes_needed(plan: Plan, entries: Iterable[PlanEntry] | None = None) -> int:
     """
     pictures = sum(camera.width * camera.height * _JPEG_BYTES_PER_PIXEL for camera in plan.cameras)
     filmed = sum(tile_pixels(camera.width, camera.height) * _CLIP_BYTES_PER_PIXEL for camera in plan.cameras)
-    per_step = _STEP_BYTES + (filmed / steps_per_frame(plan.control_hz) if plan.clips else 0.0)
+    per_step = _STEP_BYTES + (filmed / steps_per_frame(plan.control_hz, plan.mode) if plan.clips else 0.0)
     trials = sum(
         _RECORD_BYTES + pictures + entry.max_steps * per_step
         for entry in (plan.entries if entries is None else entries)

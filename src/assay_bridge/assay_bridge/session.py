@@ -125,7 +125,7 @@ class SessionRunner:
 
     def run(self) -> SessionEnd:
         """Run every pending trial and close the session; never raises for what a session can meet."""
-        every = steps_per_frame(self.plan.control_hz)
+        every = steps_per_frame(self.plan.control_hz, self.plan.mode)
         clip_hz = self.plan.control_hz / every if self.plan.clips else 0.0
         self._pictures = PictureWriter(self.directory / TRIALS_DIR, clip_hz)
         self._sink = AssaySink(

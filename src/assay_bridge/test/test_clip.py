@@ -85,8 +85,13 @@ def test_without_clips_there_are_the_last_pictures_alone(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(("control_hz", "steps"), [(10.0, 5), (30.0, 15), (1.0, 1), (0.1, 1), (5.0, 2)])
-def test_a_clip_has_about_two_pictures_a_second(control_hz: float, steps: int) -> None:
-    assert steps_per_frame(control_hz) == steps
+def test_a_clip_of_a_rig_has_about_two_pictures_a_second(control_hz: float, steps: int) -> None:
+    assert steps_per_frame(control_hz, "paced") == steps
+
+
+@pytest.mark.parametrize(("control_hz", "steps"), [(10.0, 10), (30.0, 30), (1.0, 1), (0.1, 1)])
+def test_a_clip_of_a_simulation_has_about_one_picture_a_second(control_hz: float, steps: int) -> None:
+    assert steps_per_frame(control_hz, "lockstep") == steps
 
 
 @pytest.mark.parametrize("at", ["open", "frame", "end"])

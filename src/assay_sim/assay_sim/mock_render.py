@@ -47,25 +47,31 @@ class CameraView:
         bases = [Solid(pedestal(), "metal", (x, y, z)) for x, y, z in BASES_M.tolist()]
         draw_scene(self._empty, Solids(bases), self.model)
         self._scene: Image = self._empty.copy()
+        self._waiting: tuple[Sequence[Placed], Solids | None] | None = None
+        """Objects that `_scene` does not show yet."""
         self._drawn: Image | None = None
         self._covered: list[Box] = []
         self._seed = seed
         self._noise = _noise_tiles(self.model, noise_sigma, seed) if noise_sigma > 0 else []
 
     def set_scene(self, items: Sequence[Placed], solids: Solids | None) -> None:
-        """Draw the bench with these objects; the next picture starts from it.
+        """Have the next picture start from the bench with these objects.
+
+        They are drawn with that picture, so that a camera's picture is on its way while the next one is drawn.
 
         Args:
             items: All objects.
             solids: Those of them that have a body; None when there are none.
         """
+        self._waiting, self._drawn = (items, solids), None
+
+    def _draw_scene(self, items: Sequence[Placed], solids: Solids | None) -> None:
         np.copyto(self._scene, self._empty)
         draw_shadows(self._scene, items, self.model)
         for item in items:
             draw_cloth(self._scene, item, self.model)
         if solids is not None:
             draw_scene(self._scene, solids, self.model)
-        self._drawn = None
 
     def draw(self, out: Image, paint: Callable[[Image], list[Box]], step: int = 0) -> None:
         """Draw the picture of one step.
@@ -76,6 +82,9 @@ class CameraView:
             paint: Draws the arms and returns the rectangles that they cover.
             step: Control step; selects the noise.
         """
+        if self._waiting is not None:
+            self._draw_scene(*self._waiting)
+            self._waiting = None
         clean = out
         if self._noise:
             clean = np.empty_like(out) if self._drawn is None else self._drawn
