@@ -21,7 +21,7 @@ from assay_sim.textures import weave
 __all__ = ["Model", "known_assets", "model_of"]
 
 Size = tuple[float, float, float]
-_CLOTH_PX_PER_M = 900.0
+_CLOTH_PX_PER_M = 600.0
 
 _SOLID: Mapping[str, tuple[Callable[[Size, int], Mesh], str]] = {
     "plate": (assets_dishes.plate, "ceramic"),
