@@ -46,17 +46,18 @@ _BARS = (
 _COVERS = {1: (_ELBOW, 0.033), 2: (_WRIST, 0.028), 0: (_SHOULDER, 0.038)}
 _OVERHANG = (0.0, 0.0, 0.4, 0.4, 0.0, 0.0, 0.6)
 _MARGIN_PX = 4
+_REACH_M = 0.04
 _PALM_REACH_M, _KNUCKLE_REACH_M, _TIP_REACH_M = 0.035, 0.042, 0.128
 _FINGER_GAP_M = 0.006
 _NEAREST_M = 0.05
 
-_FROM, _TO = (np.array([bar[k] for bar in _BARS]) for k in (0, 1))
-_R0, _R1 = (np.array([bar[k] for bar in _BARS]) for k in (2, 3))
-_LAP = np.array(_OVERHANG)[:, None]
-# Corners of a bar's outline, body and strip of light: at which end, how many radii and how many pixels to the side.
-_END = np.array([0, 1, 1, 0])
-_RADII = np.array([[1.0, 1.0, -1.0, -1.0], [1.0, 1.0, -1.0, -1.0], [0.12, 0.12, 0.52, 0.52]])[:, :, None]
-_RIM_PX = np.array([[1.3, 1.3, -1.3, -1.3], [0.0] * 4, [0.0] * 4])[:, :, None]
+# A bar's four corners, going round: at which of its points, with which radius [m], how many radii beyond the point.
+_CORNERS = np.array([[start, end, end, start] for start, end, *_ in _BARS])
+_RADII_M = np.array([[bar[2], bar[3], bar[3], bar[2]] for bar in _BARS])
+_LAP = np.array([[-lap, lap, lap, -lap] for lap in _OVERHANG])
+# Corners of outline, body and strip of light: how many radii and how many pixels to the side.
+_RADII = np.array([[1.0, 1.0, -1.0, -1.0], [1.0, 1.0, -1.0, -1.0], [0.12, 0.12, 0.52, 0.52]])
+_RIM_PX = np.array([[1.3, 1.3, -1.3, -1.3], [0.0] * 4, [0.0] * 4])
 
 
 def arm_points(position: Array) -> Array:
@@ -81,13 +82,17 @@ def arm_points(position: Array) -> Array:
 class Strokes:
     """Everything that one camera has to fill to draw both arms, in pixels."""
 
-    def __init__(self, corners: Array, centres: list[list[int]], sizes: list[float]) -> None:
+    def __init__(
+        self, corners: Array, centres: list[list[list[int]]], sizes: list[list[float]], boxes: list[Box]
+    ) -> None:
         self.corners = corners
         """Of outline, body and strip of every bar in 1/16 px, int32, shape (2, bars, 3, 4, 2)."""
         self.centres = centres
-        """Points of both arms in 1/16 px, 28 pairs."""
+        """Points of each arm [px]."""
         self.sizes = sizes
         """Pixels per metre at each of them."""
+        self.boxes = boxes
+        """What each arm covers, as far as it lies in the picture; empty where it does not."""
 
 
 class ArmPainter:
@@ -98,10 +103,10 @@ class ArmPainter:
     """
 
     def __init__(self, cameras: Sequence[CameraModel]) -> None:
-        self._cameras = tuple(cameras)
         matrices = np.stack([camera.projection().T for camera in cameras])  # (c, 4, 3)
         self._linear, self._shift = matrices[:, None, :3], matrices[:, None, None, 3]
         self._focal = np.array([camera.focal for camera in cameras])[:, None, None]
+        self._sizes = np.array([[camera.width, camera.height] * 2 for camera in cameras], dtype=float)[:, None]
         # The farther arm first, so that the nearer one covers it.
         self._order = [
             [int(i) for i in np.argsort(-np.linalg.norm(BASES_M - camera.eye, axis=1))] for camera in cameras
@@ -114,39 +119,47 @@ class ArmPainter:
             points: From `arm_points`.
         """
         flat = points @ self._linear + self._shift  # (c, 2, 14, 3)
-        depth = flat[..., 2]
-        seen = (depth.reshape(len(self._cameras), -1).min(axis=1) > _NEAREST_M).tolist()
-        depth = np.maximum(depth, _NEAREST_M)
-        pixels = flat[..., :2] / depth[..., None]
+        depth = np.maximum(flat[..., 2], _NEAREST_M)
+        # Pixels as complex numbers u + iv: one operation for both coordinates, and a quarter turn is a factor.
+        pixels = np.ascontiguousarray(flat[..., :2]).view(np.complex128)[..., 0] / depth  # (c, 2, 14)
         scale = self._focal / depth
-        ends = np.stack([pixels[:, :, _FROM], pixels[:, :, _TO]], axis=3)  # (c, 2, bars, 2 ends, 2)
-        radii = np.stack([scale[:, :, _FROM] * _R0, scale[:, :, _TO] * _R1], axis=3)[..., None]
-        along = ends[..., 1, :] - ends[..., 0, :]
-        along /= np.sqrt((along * along).sum(axis=-1, keepdims=True)) + 1e-9
-        across = along[..., ::-1] * np.array([-1.0, 1.0])
+        corners, radii = pixels[:, :, _CORNERS], scale[:, :, _CORNERS] * _RADII_M  # (c, 2, bars, 4)
+        along = corners[..., 1] - corners[..., 0]
+        along /= np.abs(along) + 1e-9
         # The light comes from the upper left of every picture: the strip lies on that side.
-        across *= np.where(across.sum(axis=-1, keepdims=True) > 0, -1.0, 1.0)
-        ends += along[..., None, :] * np.array([[-1.0], [1.0]]) * (radii * _LAP[..., None])
-        across = across[..., None, None, :]
-        corners = (
-            ends[..., None, _END, :] + across * (radii[..., None, _END, :] * _RADII + _RIM_PX)
-        ) * 16.0  # (c, 2, bars, 3, 4, 2)
-        fixed = np.rint(corners).astype(np.int32, order="C")
-        centres = np.rint(pixels * 16.0).astype(np.int64).reshape(len(self._cameras), -1, 2).tolist()
-        sizes = scale.reshape(len(self._cameras), -1).tolist()
-        return [Strokes(fixed[k], centres[k], sizes[k]) if seen[k] else None for k in range(len(self._cameras))]
+        across = along * np.where(along.real > along.imag, -1j, 1j)
+        corners += along[..., None] * (radii * _LAP)
+        shapes = np.empty((*along.shape, *_RADII.shape), np.complex128)  # (c, 2, bars, 3, 4)
+        np.multiply(across[..., None, None], radii[..., None, :] * _RADII + _RIM_PX, out=shapes)
+        shapes += corners[..., None, :]
+        fixed = np.rint(shapes.view(np.float64) * 16.0).astype(np.int32).reshape(*shapes.shape, 2)
+        centres = np.floor(pixels.view(np.float64) + 0.5).astype(np.int64).reshape(*pixels.shape, 2).tolist()
+        sizes, boxes = scale.tolist(), self._boxes(pixels[:, :, _SHOULDER:], scale.max(axis=2))
+        seen = (flat[..., 2].min(axis=(1, 2)) > _NEAREST_M).tolist()
+        return [Strokes(fixed[k], centres[k], sizes[k], boxes[k]) if seen[k] else None for k in range(len(seen))]
+
+    def _boxes(self, pixels: npt.NDArray[np.complex128], scale: Array) -> list[list[Box]]:
+        """Return what each arm covers, by camera, for its points (c, 2, n) and its largest scale (c, 2)."""
+        reach = scale * _REACH_M + _MARGIN_PX
+        edges = np.empty((*scale.shape, 4))
+        edges[..., 0], edges[..., 1] = pixels.real.min(axis=2) - reach, pixels.imag.min(axis=2) - reach
+        edges[..., 2], edges[..., 3] = pixels.real.max(axis=2) + reach + 2, pixels.imag.max(axis=2) + reach + 2
+        return np.minimum(np.maximum(edges, 0.0), self._sizes).astype(np.int64).tolist()
 
     def draw(self, camera: int, picture: Image, strokes: Strokes | None) -> list[Box]:
         """Draw both arms into one camera's picture, in place, and return the rectangles that they cover."""
         if strokes is None:
             return []
-        boxes = (self._draw_arm(self._cameras[camera], picture, strokes, arm) for arm in self._order[camera])
-        return [box for box in boxes if box is not None]
+        boxes = []
+        for arm in self._order[camera]:
+            self._draw_arm(picture, strokes.corners[arm], strokes.centres[arm], strokes.sizes[arm])
+            x0, y0, x1, y1 = strokes.boxes[arm]
+            if x1 > x0 and y1 > y0:
+                boxes.append((x0, y0, x1, y1))
+        return boxes
 
-    def _draw_arm(self, camera: CameraModel, picture: Image, strokes: Strokes, arm: int) -> Box | None:
+    def _draw_arm(self, picture: Image, corners: Array, centres: list[list[int]], sizes: list[float]) -> None:
         fill, circle = cv2.fillConvexPoly, cv2.circle
-        corners = strokes.corners[arm]
-        first = arm * POINTS
         for index, (_, _, _, _, color, light, outlined) in enumerate(_BARS):
             bar = corners[index]
             if outlined:
@@ -156,14 +169,6 @@ class ArmPainter:
                 fill(picture, bar[2], light, cv2.LINE_8, 4)
             cover = _COVERS.get(index)
             if cover is not None:
-                x, y = strokes.centres[first + cover[0]]
-                at, radius = (x + 8 >> 4, y + 8 >> 4), int(cover[1] * strokes.sizes[first + cover[0]] + 0.5)
+                at, radius = centres[cover[0]], int(cover[1] * sizes[cover[0]] + 0.5)
                 circle(picture, at, radius, _ORANGE, -1)
                 circle(picture, at, radius // 2, _GRAPHITE, -1)
-        reach = 0.04 * max(strokes.sizes[first : first + POINTS]) + _MARGIN_PX
-        centres = strokes.centres[first + _SHOULDER : first + POINTS]
-        columns, rows = [c[0] for c in centres], [c[1] for c in centres]
-        x0, y0 = max(0, int(min(columns) / 16 - reach)), max(0, int(min(rows) / 16 - reach))
-        x1 = min(camera.width, int(max(columns) / 16 + reach) + 2)
-        y1 = min(camera.height, int(max(rows) / 16 + reach) + 2)
-        return (x0, y0, x1, y1) if x1 > x0 and y1 > y0 else None

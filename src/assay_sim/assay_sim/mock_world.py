@@ -182,6 +182,9 @@ class MockWorld(LifecycleNode):
         if code != ResultCode.OK:
             self.get_logger().error(why)
         reply(ResetWorld.Response(code=code, message=why, stamp=from_ns(stamp_ns)))
+        if self.executor is not None:
+            # Once the answer is on its way: what follows from it need not wait for the pictures.
+            self.executor.create_task(core.publish_arranged)
 
     def _on_publish(self, stamp: Any) -> None:
         self._clock_pub.publish(Clock(clock=stamp))
