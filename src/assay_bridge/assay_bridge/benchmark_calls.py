@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from assay_bridge.answers import error_for
 from assay_bridge.client_types import ClientConfig, SessionOpened
-from assay_bridge.services import Services
+from assay_bridge.services import ServiceCall, Services
 from assay_core.errors import DataError
 from assay_core.realization import TrialRealization
 from assay_msgs.srv import AdvanceTrial, CloseSession, FinishTrial, OpenSession, StartTrial
@@ -26,6 +27,8 @@ answer, so a lost message costs this much and no more."""
 OPEN_SESSION = "benchmark/open_session"
 """Service whose server shows that the node is there."""
 
+ADVANCE_TRIAL = "benchmark/advance_trial"
+
 
 class BenchmarkCalls:
     """Calls of the benchmark node's services. Every answer that is not OK raises (see `answers.error_for`).
@@ -41,7 +44,7 @@ class BenchmarkCalls:
         for kind, name in (
             (OpenSession, OPEN_SESSION),
             (StartTrial, "benchmark/start_trial"),
-            (AdvanceTrial, "benchmark/advance_trial"),
+            (AdvanceTrial, ADVANCE_TRIAL),
             (FinishTrial, "benchmark/finish_trial"),
             (CloseSession, "benchmark/close_session"),
         ):
@@ -98,12 +101,31 @@ class BenchmarkCalls:
             )
         return message, realization
 
-    def advance_trial(self, trial_id: str, state: int, record_json: str) -> int:
-        """Report that a trial reached a state; return the state in force."""
+    def advance_trial(self, trial_id: str, state: int, record_json: str) -> ServiceCall:
+        """Report that a trial reached a state; `advanced` waits for the answer."""
         request = AdvanceTrial.Request(
             session_id=self._config.session_id, trial_id=trial_id, state=state, record_json=record_json
         )
-        return int(self._call(AdvanceTrial, "benchmark/advance_trial", request).state)
+        return self._services.begin(
+            AdvanceTrial,
+            ADVANCE_TRIAL,
+            request,
+            deadline_s=self._config.service_s,
+            node=NODE,
+            repeat_s=self._repeat_s,
+        )
+
+    def advanced(self, call: ServiceCall) -> int:
+        """Return the state in force, once the report is answered.
+
+        Raises:
+            AssayError: The benchmark node refused (see `answers.error_for`), or did not answer.
+        """
+        answer = call.answer()
+        error = error_for(ADVANCE_TRIAL, answer.code, answer.message)
+        if error is not None:
+            raise error
+        return int(answer.state)
 
     def finish_trial(self, trial_id: str, status: int, error: str, record_json: str) -> int:
         """Finish a trial and return its terminal state."""

@@ -24,7 +24,7 @@ from assay_bridge.heartbeat import Heart
 from assay_bridge.motion import LockstepMotion, PacedMotion, nodes_on_graph
 from assay_bridge.policy_calls import PolicyCalls
 from assay_bridge.publishers import Strangers
-from assay_bridge.services import Services
+from assay_bridge.services import ServiceCall, Services
 from assay_bridge.spinner import Gate, Spinner
 from assay_bridge.trial_watch import TERMINAL, TrialWatch
 from assay_core.errors import RigFault
@@ -79,6 +79,8 @@ class GraphClient:
         self._trial = TrialWatch(self._spinner, self._idle, config.session_id)
         self._realization_msg: Any = None
         self._closed = False
+        self._ahead: ServiceCall | None = None
+        """A report of `advance_ahead` whose answer is still to be looked at."""
         self._heart = Heart(node, config.session_id, config.runner_id)
         self._spinner.heartbeat = self._heart.beat
         self._benchmark = BenchmarkCalls(self._services, config)
@@ -189,6 +191,7 @@ class GraphClient:
         Raises:
             DataError: The realization's hash does not agree with its content.
         """
+        self._forget_ahead()
         self._trial.follow(trial_id(plan_index, attempt))
         self.motion.begin(self.trial_id)
         self._heart.trial_id, self._heart.step = self.trial_id, 0
@@ -234,8 +237,56 @@ class GraphClient:
             TrialEnded: It ended otherwise.
             RigFault: The benchmark node refused, or did not answer.
         """
+        ahead, self._ahead = self._ahead, None
+        with self._advancing(state, record_json) as call:
+            if ahead is not None:
+                with ahead:
+                    self._advanced(ahead)
+                if ahead.repeated:
+                    # This report may have overtaken the one before it; a repeat of what was accepted is harmless.
+                    call.forget()
+                    call = self._advancing(state, record_json)
+            return self._advanced(call)
+
+    def judge(self, record_json: str) -> int:
+        """Report PARKING, unless that was done already, and JUDGE; see `advance`."""
+        if self._ahead is None and self.trial_state.state == TrialState.RUNNING:
+            self.advance(TrialState.PARKING)
+        return self.advance(TrialState.JUDGE, record_json)
+
+    @contextlib.contextmanager
+    def advance_meanwhile(self, state: int) -> Iterator[None]:
+        """Report that the trial reaches a state, and wait for the answer only at the end of the block.
+
+        Args:
+            state: ``TrialState`` constant.
+
+        Raises:
+            As `advance`, at the end of the block.
+        """
+        with self._advancing(state) as call:
+            yield
+            self._advanced(call)
+
+    def advance_ahead(self, state: int) -> None:
+        """Report that the trial reached a state; the next `advance` waits for this report's answer too.
+
+        Args:
+            state: ``TrialState`` constant.
+        """
+        self._ahead = self._advancing(state)
+
+    def _forget_ahead(self) -> None:
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None:
+            ahead.forget()
+
+    def _advancing(self, state: int, record_json: str = "") -> ServiceCall:
+        return self._benchmark.advance_trial(self.trial_id, state, record_json)
+
+    def _advanced(self, call: ServiceCall) -> int:
         try:
-            return self._benchmark.advance_trial(self.trial_id, state, record_json)
+            return self._benchmark.advanced(call)
         except RigFault:
             # The trial may have been ended from elsewhere, which says more than the refusal.
             self._trial.check()
@@ -264,6 +315,7 @@ class GraphClient:
             error: What went wrong; empty when completed.
             record_json: The whole trial record.
         """
+        self._forget_ahead()
         return self._benchmark.finish_trial(self.trial_id, status, error, record_json)
 
     # -- motion ------------------------------------------------------------------------------------------------------

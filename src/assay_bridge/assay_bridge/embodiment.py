@@ -171,8 +171,13 @@ class AssayEmbodiment(EmbodimentBase):
                 client.reset_policy(scene_json(scene), entry.epoch, entry.seed, realization.instruction)
                 self.link.check_policy(client.policy.name)
             client.wait_for_state(TrialState.READY, deadline_s=self.config.arrange_s)
-            frames = client.first_frames()
-            client.advance(TrialState.RUNNING)
+            if self.config.mode == "lockstep":
+                # Nothing moves before the first step, so the world may still be drawing.
+                with client.advance_meanwhile(TrialState.RUNNING):
+                    frames = client.first_frames()
+            else:
+                frames = client.first_frames()
+                client.advance(TrialState.RUNNING)
             return self._observation(frames)
 
     def step(self, action: Action) -> StepResult:
@@ -208,7 +213,10 @@ class AssayEmbodiment(EmbodimentBase):
 
         client = self._client()
         with trial_errors(self.link):
-            client.advance(TrialState.PARKING)
+            if self.config.mode == "lockstep":
+                client.advance_ahead(TrialState.PARKING)  # there is nothing that parks: JUDGE follows at once
+            else:
+                client.advance(TrialState.PARKING)
             return self._observation(client.observe())
 
     def close(self) -> None:

@@ -76,13 +76,9 @@ class AssayGrader:
             take_verdict(record, verdict)
 
     def _verdict(self, link: Link, record: TrialRecord) -> VerdictData:
-        from assay_msgs.msg import TrialState
-
         client = link.client
         assert client is not None
         if link.verdict is None:
-            if client.trial_state.state == TrialState.RUNNING:
-                client.advance(TrialState.PARKING)
-            client.advance(TrialState.JUDGE, dumps(from_record(record, ended_ns=time.time_ns())))
+            client.judge(dumps(from_record(record, ended_ns=time.time_ns())))
             link.verdict = client.wait_for_verdict()
         return link.verdict

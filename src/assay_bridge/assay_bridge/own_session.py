@@ -215,9 +215,7 @@ class OwnSession:
         """Have the trial judged; a trial that nobody judges in time does not count."""
         client = self.client
         try:
-            if client.trial_state.state == TrialState.RUNNING:
-                client.advance(TrialState.PARKING)
-            client.advance(TrialState.JUDGE, text)
+            client.judge(text)
             self._link.verdict = client.wait_for_verdict()
         except AssayError as error:
             client.finish_trial(FinishTrial.Request.STATUS_CANCELLED, str(error), text)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from types import TracebackType
 from typing import Any
 
 from lifecycle_msgs.srv import GetState
@@ -14,7 +18,7 @@ from assay_bridge.spinner import Gate, Spinner
 from assay_core.errors import DeadlineError, RigFault
 from assay_msgs.msg import ResultCode
 
-__all__ = ["Services", "Unanswered"]
+__all__ = ["ServiceCall", "Services", "Unanswered"]
 
 LIFECYCLE_S = 1.0
 """Longest wait for a node's lifecycle state when something else went wrong [s]."""
@@ -27,6 +31,81 @@ _STATE = "lifecycle state"
 
 class Unanswered(DeadlineError):
     """A node that is on the graph did not answer a call in time."""
+
+
+class ServiceCall:
+    """A request that was sent, whose answer is still to be waited for.
+
+    Args:
+        spinner: Spins the node while the answer is waited for.
+        client: Of the service.
+        request: Request message.
+        opened: Lets answers through while its block runs.
+        end: Monotonic time until which there must be an answer [s].
+        repeat_s: An unanswered request is sent again after this [s]; None: never.
+        missing: Says what is known when there is no answer.
+    """
+
+    def __init__(
+        self,
+        spinner: Spinner,
+        client: Any,
+        request: Any,
+        *,
+        opened: Callable[[], AbstractContextManager[None]],
+        end: float,
+        repeat_s: float | None,
+        missing: Callable[[], str],
+    ) -> None:
+        self._spinner, self._client, self._request = spinner, client, request
+        self._opened, self._end, self._repeat_s, self._missing = opened, end, repeat_s, missing
+        self._futures: list[Any] = []
+        self._send()
+
+    def __enter__(self) -> ServiceCall:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.forget()
+
+    @property
+    def repeated(self) -> bool:
+        """Whether the request had to be sent again, and so may have arrived after later ones."""
+        return len(self._futures) > 1
+
+    def answer(self) -> Any:
+        """Wait for the answer and return it, whatever its code.
+
+        Raises:
+            Unanswered: There was none in time.
+            RigFault: A process of the graph died.
+        """
+        try:
+            with self._opened():
+                self._spinner.wait(
+                    lambda: any(future.done() for future in self._futures),
+                    self._end - time.monotonic(),
+                    self._missing,
+                    again=None if self._repeat_s is None else self._send,
+                    again_s=self._repeat_s or 0.0,
+                )
+        except DeadlineError as error:
+            raise Unanswered(str(error)) from None
+        finally:
+            self.forget()
+        return next(future for future in self._futures if future.done()).result()
+
+    def forget(self) -> None:
+        """Take no answer any more. May be called again."""
+        for future in self._futures:
+            if not future.done():
+                self._client.remove_pending_request(future)
+
+    def _send(self) -> None:
+        with self._spinner.guard:
+            self._futures.append(self._client.call_async(self._request))
 
 
 class Services:
@@ -106,39 +185,42 @@ class Services:
         self, kind: Any, name: str, request: Any, *, deadline_s: float, node: str, repeat_s: float | None = None
     ) -> Any:
         """Return the answer of one call, whatever its code. Arguments and deadline errors as in `call`."""
+        with self.begin(kind, name, request, deadline_s=deadline_s, node=node, repeat_s=repeat_s) as call:
+            return call.answer()
+
+    def begin(
+        self, kind: Any, name: str, request: Any, *, deadline_s: float, node: str, repeat_s: float | None = None
+    ) -> ServiceCall:
+        """Send a request, and leave waiting for its answer to the caller. Arguments and deadline errors as in `call`.
+
+        Its own ``with`` block should hold the call, so that nothing is left of it when something else goes wrong.
+        """
         self.add(kind, name)
         client = self._clients[name]
         end = time.monotonic() + deadline_s
-        was_open, self._gate.open = self._gate.open, True
-        futures: list[Any] = []
-
-        def send() -> None:
-            with self._spinner.guard:
-                futures.append(client.call_async(request))
-
-        try:
-            if not client.service_is_ready():
+        if not client.service_is_ready():
+            with self._opened():
                 self._spinner.wait(
                     client.service_is_ready,
                     deadline_s,
                     lambda: f"{name}: no server within {deadline_s:g} s ({self._known(node)})",
                 )
-            send()
-            try:
-                self._spinner.wait(
-                    lambda: any(future.done() for future in futures),
-                    end - time.monotonic(),
-                    lambda: f"{name}: no answer within {deadline_s:g} s ({self._known(node)})",
-                    again=None if repeat_s is None else send,
-                    again_s=repeat_s or 0.0,
-                )
-            except DeadlineError as error:
-                raise Unanswered(str(error)) from None
-            return next(future for future in futures if future.done()).result()
+        return ServiceCall(
+            self._spinner,
+            client,
+            request,
+            opened=self._opened,
+            end=end,
+            repeat_s=repeat_s,
+            missing=lambda: f"{name}: no answer within {deadline_s:g} s ({self._known(node)})",
+        )
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[None]:
+        was_open, self._gate.open = self._gate.open, True
+        try:
+            yield
         finally:
-            for future in futures:
-                if not future.done():
-                    client.remove_pending_request(future)
             self._gate.open = was_open
 
     def pause(self, seconds: float) -> None:
@@ -154,8 +236,7 @@ class Services:
         Raises:
             RigFault: The process is known to be dead.
         """
-        was_open, self._gate.open = self._gate.open, True
-        try:
+        with self._opened():
             if self._lifecycle(node).startswith(_STATE):
                 return True
             end = time.monotonic() + LEASE_S
@@ -164,8 +245,6 @@ class Services:
                     return True
                 self._spinner.once()
             return False
-        finally:
-            self._gate.open = was_open
 
     def _known(self, node: str) -> str:
         """Return what discovery and lifecycle say about a node."""

@@ -170,6 +170,8 @@ class FakeBenchmark:
         self.silent: set[str] = set()
         self.silent_once: set[str] = set()
         """Services that lose one answer: they do what is asked, and nobody hears of it."""
+        self.deaf_once: set[str] = set()
+        """Services that lose one request."""
         self.verdict: int | None = Verdict.OUTCOME_SUCCESS
         self.end_in_arrange: int | None = None
         self.heartbeats: list[Heartbeat] = []
@@ -188,7 +190,8 @@ class FakeBenchmark:
     def _served(self, name: str, handler: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
         def serve(request: Any, response: Any) -> Any:
             self.calls.append((name, request))
-            if name in self.silent:
+            if name in self.silent or name in self.deaf_once:
+                self.deaf_once.discard(name)
                 raise SystemExit
             response.code, response.message = self.codes.get(name, (ResultCode.OK, ""))
             if name in self.once:

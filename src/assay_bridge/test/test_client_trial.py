@@ -8,6 +8,7 @@ from fakes import started, until
 
 from assay_bridge.client_types import TrialEnded
 from assay_core.errors import DataError, DeadlineError, RigFault, SafetyStop
+from assay_core.rig import cameras
 from assay_msgs.msg import ResultCode, TrialState, Verdict
 from assay_msgs.srv import FinishTrial
 from assay_ros import qos
@@ -72,6 +73,64 @@ def test_a_refused_advance_says_how_the_trial_ended(make_rig):
     until(lambda: client.trial_state.state == TrialState.SKIPPED or client._spinner.once(), "the skip")
     with pytest.raises(TrialEnded, match="ended in SKIPPED: cannot be arranged"):
         client.advance(TrialState.RUNNING)
+
+
+def advanced(fakes):
+    return [request.state for request in fakes.benchmark.of("advance_trial")]
+
+
+def test_a_report_ahead_is_answered_with_the_next_one(make_rig):
+    fakes, client = make_rig()
+    started(client)
+    client.advance_ahead(TrialState.PARKING)
+    assert client.advance(TrialState.JUDGE) == TrialState.JUDGE
+    assert advanced(fakes) == [TrialState.RUNNING, TrialState.PARKING, TrialState.JUDGE]
+
+
+def test_a_report_ahead_that_is_refused_fails_the_next_one(make_rig):
+    fakes, client = make_rig()
+    started(client)
+    fakes.benchmark.codes["advance_trial"] = (ResultCode.TRIAL_STATE, "not now")
+    fakes.benchmark.once.add("advance_trial")
+    client.advance_ahead(TrialState.PARKING)
+    with pytest.raises(RigFault, match="not now"):
+        client.advance(TrialState.JUDGE)
+
+
+def test_a_report_that_overtook_a_lost_one_is_made_again(make_rig):
+    fakes, client = make_rig(service_s=2.0)
+    started(client)
+    fakes.benchmark.deaf_once.add("advance_trial")
+    client.advance_ahead(TrialState.PARKING)
+    assert client.advance(TrialState.JUDGE) == TrialState.JUDGE
+    parking, judge = TrialState.PARKING, TrialState.JUDGE
+    assert advanced(fakes)[1:] == [parking, judge, parking, judge]
+    assert fakes.benchmark.state.state == TrialState.JUDGE
+
+
+def test_a_report_ahead_is_forgotten_with_its_trial(make_rig):
+    fakes, client = make_rig()
+    started(client)
+    fakes.benchmark.codes["advance_trial"] = (ResultCode.TRIAL_STATE, "not now")
+    fakes.benchmark.once.add("advance_trial")
+    client.advance_ahead(TrialState.PARKING)
+    client.finish_trial(FinishTrial.Request.STATUS_RIG_FAULT, "gone")
+    started(client, 4)
+    assert client.advance(TrialState.PARKING) == TrialState.PARKING
+
+
+def test_a_report_meanwhile_is_answered_at_the_end_of_its_block(make_rig):
+    fakes, client = make_rig(cameras(1, 64, 48))
+    client.start_trial(0, 0)
+    client.wait_for_state(TrialState.READY, deadline_s=5)
+    with client.advance_meanwhile(TrialState.RUNNING):
+        assert client.first_frames().images["top_cam"].shape == (48, 64, 3)
+    assert client.trial_state.state == TrialState.RUNNING
+    fakes.benchmark.codes["advance_trial"] = (ResultCode.TRIAL_STATE, "it is over")
+    done = []
+    with pytest.raises(RigFault, match="it is over"), client.advance_meanwhile(TrialState.PARKING):
+        done.append("the block")
+    assert done == ["the block"]
 
 
 def test_a_person_who_is_waited_for_is_told_of_once(make_rig):

@@ -86,7 +86,7 @@ def test_a_rollout_of_the_framework_over_the_graph(make_rig):
         def log_step(self, t, obs, action, result):
             self.observations.append(obs)
 
-    fakes, _, embodiment, policy = attached(make_rig, cameras(1, 64, 48))
+    fakes, client, embodiment, policy = attached(make_rig, cameras(1, 64, 48))
     sink = Keep()
     record = rollout(
         policy,
@@ -114,7 +114,8 @@ def test_a_rollout_of_the_framework_over_the_graph(make_rig):
     assert [item.step for item in fakes.policy.inferences] == [0, 3]
     assert record.steps[-1].result.info == {"progress": 1.0, "success": True}
     assert embodiment.observe_parked().images["top_cam"].shape == (48, 64, 3)
-    assert [request.state for request in fakes.benchmark.of("advance_trial")] == [4, 5]
+    client.advance(TrialState.JUDGE)
+    assert [request.state for request in fakes.benchmark.of("advance_trial")] == [4, 5, 6]
 
 
 def test_a_policy_of_this_process_leaves_the_policy_node_alone(make_rig):
