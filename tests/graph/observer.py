@@ -47,7 +47,7 @@ class Observer(Node):
 
     def check_journal(self, session: Path) -> None:
         """Everything acknowledged is in the journal, where its receipt says."""
-        events = JournalReader(session).events()
+        events = list(JournalReader(session).events())
         for kind, name in KINDS.items():
             for uuid, receipt in self.acknowledged(kind).items():
                 assert receipt.journal_index < len(events), f"{name} {uuid} of {receipt.trial_id} was lost"

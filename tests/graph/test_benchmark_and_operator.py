@@ -173,7 +173,7 @@ def test_a_benchmark_node_killed_in_every_state_comes_back_and_has_lost_nothing(
     for index, death in enumerate(deaths):
         trial, (point, _, commit) = f"{index:06d}-0", death.partition(":")
         rig.until_death(index)
-        events = JournalReader(rig.directory).events()
+        events = list(JournalReader(rig.directory).events())
         last = JournalReader(rig.directory).attempts()[-1]
         assert (last.trial_id, last.state) == (trial, DEATHS[death]), f"{death}: it died elsewhere"
         on_disk = {commit_of(event) for event in events if event.trial_id == trial}
@@ -190,7 +190,7 @@ def test_a_benchmark_node_killed_in_every_state_comes_back_and_has_lost_nothing(
     rig.console.close()
     reader = JournalReader(rig.directory)
     reader.verify()
-    rig.check_receipts(reader.events())
+    rig.check_receipts(list(reader.events()))
     results = reader.results()
     assert [r.trial_id for r in results] == [f"{i:06d}-{0 if death in KEPT else 1}" for i, death in enumerate(deaths)]
     assert {result.outcome for result in results} == {"failure"}, "nothing moved"
@@ -258,7 +258,7 @@ def test_a_signal_closes_the_journal_and_the_session_can_be_resumed(rig: Rig, si
     assert rig.end("benchmark", signum) == 0
     assert not (rig.directory / "journal.sqlite-wal").exists(), "the journal was not closed"
     reader = JournalReader(rig.directory)
-    assert reader.events()[-1].kind == "trial_started"
+    assert list(reader.events())[-1].kind == "trial_started"
     rig.start("benchmark")
     rig.console.open(resume=True)
     rig.console.trial(0, 1)

@@ -65,9 +65,7 @@ def open_files(
     try:
         traces = SessionTraces.of(directory)
         reader = JournalReader(directory)
-        fold = SessionFold(subject=str(writer.path), keep_bulk=False)
-        for event in reader.events():
-            fold.apply(event)
+        fold = reader.fold()
         traces.check(fold)
         if fold.plan is not None and fold.plan_hash != digest:
             raise Refusal(

@@ -100,7 +100,7 @@ def check_nothing_lost(directory: Path, acknowledged: list[Any]) -> None:
         assert acknowledged == []
         return
     reader = JournalReader(directory)
-    events = reader.events()
+    events = list(reader.events())
     started = {event.trial_id for event in events if event.kind == "trial_started"}
     for what, value in acknowledged:
         if what == "started":
@@ -159,7 +159,7 @@ def test_a_verdict_committed_but_not_acknowledged_gets_its_receipt_on_resend(tmp
     assert again.run(again.open(resume=True)).next_plan_index == 1
     receipt = again.verdict("000000-0", uuid=uuid_of("000000-0", "verdict"))
     assert receipt.accepted
-    assert JournalReader(directory).events()[receipt.journal_index].kind == "verdict"
+    assert list(JournalReader(directory).events())[receipt.journal_index].kind == "verdict"
     again.bench.stop()
 
 

@@ -33,7 +33,7 @@ def name(receipt: Receipt) -> str:
 def test_a_receipt_tells_what_was_journaled(bench: Harness) -> None:
     bench.to(State.JUDGE)
     receipt = bench.verdict(uuid=U1, has_stage=True, stage=3, note="spilled a little", source="checker")
-    event = JournalReader(bench.directory).events()[receipt.journal_index]
+    event = list(JournalReader(bench.directory).events())[receipt.journal_index]
     assert (receipt.accepted, name(receipt), receipt.kind) == (True, "OK", Receipt.KIND_VERDICT)
     assert (receipt.session_id, receipt.trial_id, receipt.uuid) == ("s1", "000000-0", U1)
     assert event.kind == "verdict"

@@ -78,7 +78,7 @@ def test_the_realization_is_published_with_its_trial(bench: Harness) -> None:
     answer = bench.run(bench.start())
     assert bench.realizations[-1].trial_id == answer.realization.trial_id == "000000-0"
     assert answer.realization.instruction == "pour the pasta into the bowl"
-    assert JournalReader(bench.directory).events()[-1].body["content_hash"] == answer.realization.content_hash
+    assert list(JournalReader(bench.directory).events())[-1].body["content_hash"] == answer.realization.content_hash
 
 
 # -- repeats ---------------------------------------------------------------------------------------------------------

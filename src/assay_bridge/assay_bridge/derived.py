@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay_bridge.evallog import LOGS_DIR, LoggedTrial, derive_logs, write_logs
+from assay_bridge.evallog import LOGS_DIR, LoggedTrial, write_logs
 from assay_bridge.grader import verdict_metadata
 from assay_bridge.record import from_record, merged, to_record
 from assay_bridge.scoring import apply_verdict, score_record, storable_score
@@ -59,11 +60,12 @@ def rederive(directory: str | Path, *, status: str = "") -> Derived:
         OSError: A file cannot be written.
     """
     directory = Path(directory)
-    fold = JournalReader(directory).fold()
-    plan = _plan_of(fold, directory)
     problems: list[str] = []
-    trials = _logged(fold, problems)
-    logs = write_logs(directory / LOGS_DIR, derive_logs(plan, trials), plan.session_id)
+    with JournalReader(directory) as reader:
+        fold = reader.fold()
+        plan = _plan_of(reader)
+        trials = _logged(fold, problems)
+        logs = write_logs(directory / LOGS_DIR, plan, trials)
     summary = summarise(plan, tally(plan, _outcomes(fold)), status or session_status(fold))
     write_summary(directory, summary)
     counted = sum(trial.counted for trial in trials)
@@ -83,15 +85,12 @@ def session_status(fold: SessionFold) -> str:
     return HALTED if attempts and attempts[-1].state is State.HALTED else INCOMPLETE
 
 
-def _plan_of(fold: SessionFold, directory: Path) -> Plan:
+def _plan_of(reader: JournalReader) -> Plan:
     """Return the plan with the entries that an open one got while it ran."""
-    plan = fold.plan
-    if plan is None:
-        plan = JournalReader(directory).plan()  # raises, naming the file
-    entries = fold.entries()
+    plan, entries = reader.plan(), reader.entries()
     return (
         plan
-        if tuple(entries) == plan.entries
+        if entries == plan.entries
         else Plan.from_dict({**plan.to_dict(), "entries": [entry.to_dict() for entry in entries]})
     )
 
@@ -115,11 +114,16 @@ def _logged(fold: SessionFold, problems: list[str]) -> list[LoggedTrial]:
         result = fold.result_of(entry)
         attempt = attempts[-1] if result is None else next(a for a in attempts if a.trial_id == result.trial_id)
         _, counted, reason = attempt.outcome()
-        record: Mapping[str, Any] = attempt.record or {}
-        if record and counted:
-            record = _judged(record, attempt, tasks, problems)
-        found.append(LoggedTrial(entry, counted, record, reason, cancelled=_was_cancelled(attempt)))
+        read = partial(_record_of, attempt, counted, tasks, problems)
+        found.append(LoggedTrial(entry, counted, read, reason, cancelled=_was_cancelled(attempt)))
     return found
+
+
+def _record_of(
+    attempt: Attempt, counted: bool, tasks: dict[str, Task | None], problems: list[str]
+) -> Mapping[str, Any]:
+    record = attempt.record or {}
+    return _judged(record, attempt, tasks, problems) if record and counted else record
 
 
 def _was_cancelled(attempt: Attempt) -> bool:

@@ -4,6 +4,8 @@ The framework writes a log at the end of a run and loses it to many exceptions. 
 log a view of it: the same journal gives the same bytes, whenever and however often it is derived. For a plan that ran
 through without a repeat the logs equal what the framework's `eval` writes; where an entry was repeated, the log holds
 the attempt that counts.
+
+A session's records are more than a process may hold, so one is read at a time, and one task's log is made at a time.
 """
 
 from __future__ import annotations
@@ -12,7 +14,8 @@ import hashlib
 import json
 import re
 import zlib
-from collections.abc import Mapping, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -46,8 +49,8 @@ class LoggedTrial:
     entry: PlanEntry
     counted: bool
     """Whether it has an outcome; otherwise the log shows an errored trial."""
-    record: Mapping[str, Any]
-    """See `assay_bridge.record`; empty when the runner died before it could send one."""
+    read: Callable[[], Mapping[str, Any]]
+    """Reads its record (see `assay_bridge.record`); that is empty when the runner died before it could send one."""
     reason: str
     """Why it does not count; empty when it does."""
     cancelled: bool = False
@@ -79,12 +82,15 @@ class _Scene:
         self.error = text if self.error is None else f"{self.error}; {text}"
 
 
-def derive_logs(plan: Plan, trials: Sequence[LoggedTrial]) -> dict[str, tuple[EvalLog, dict[str, str]]]:
-    """Return the log of every task that has a trial, and the text of its action side-cars by path under ``logs``.
+def derive_logs(
+    plan: Plan, trials: Iterable[LoggedTrial], keep: Callable[[str, str], None] = lambda _path, _text: None
+) -> Iterator[tuple[str, EvalLog]]:
+    """Yield each task that has a trial with its log.
 
     Args:
         plan: The session's plan.
         trials: At most one attempt per plan entry, in the order of the plan.
+        keep: Takes path under ``logs`` and text of each action side-car, before the log that points to it is yielded.
     """
     planned: dict[str, int] = {}
     for entry in plan.entries:
@@ -92,50 +98,63 @@ def derive_logs(plan: Plan, trials: Sequence[LoggedTrial]) -> dict[str, tuple[Ev
     by_task: dict[str, list[LoggedTrial]] = {}
     for trial in trials:
         by_task.setdefault(trial.entry.task, []).append(trial)
-    return {task: _derive(plan, task, found, planned.get(task, len(found))) for task, found in by_task.items()}
+    for task, found in by_task.items():
+        yield task, _derive(plan, task, found, planned.get(task, len(found)), keep)
 
 
-def write_logs(directory: Path, logs: Mapping[str, tuple[EvalLog, Mapping[str, str]]], session_id: str) -> list[Path]:
-    """Write logs and side-cars under ``directory``; files that hold the right bytes already are left alone.
+def write_logs(directory: Path, plan: Plan, trials: Iterable[LoggedTrial]) -> list[Path]:
+    """Derive logs and side-cars and write them under ``directory``; files that are right already are left alone.
+
+    Args:
+        directory: Where the logs lie.
+        plan: The session's plan.
+        trials: As for `derive_logs`.
 
     Returns:
-        The log files, in the order of ``logs``.
+        The log files, one a task.
 
     Raises:
         OSError: A file cannot be written.
     """
+
+    def keep(relative: str, text: str) -> None:
+        _write(directory / relative, text, durable=False)
+
     paths = []
-    for task, (log, actions) in logs.items():
-        for relative, text in actions.items():
-            _write(directory / relative, text, durable=False)
-        path = directory / f"{_slug(task)}_{_short_id(session_id, task)}.json"
+    for task, log in derive_logs(plan, trials, keep):
+        path = directory / f"{_slug(task)}_{_short_id(plan.session_id, task)}.json"
         _write(path, json.dumps(json_native(log.to_dict()), indent=2, sort_keys=True, allow_nan=False))
         paths.append(path)
     return paths
 
 
-def _derive(plan: Plan, task: str, trials: Sequence[LoggedTrial], planned: int) -> tuple[EvalLog, dict[str, str]]:
-    evaluation: Mapping[str, Any] = next((t.record["evaluation"] for t in trials if "evaluation" in t.record), {})
+def _derive(
+    plan: Plan, task: str, trials: Sequence[LoggedTrial], planned: int, keep: Callable[[str, str], None]
+) -> EvalLog:
+    evaluation = _evaluation(trials)
     names: list[str] = list(evaluation.get("scorers", ()))
     reducer = evaluation.get("reducer", "mean")
     run = _run_stamp(plan, task)
     scenes: dict[str, _Scene] = {}
-    actions: dict[str, str] = {}
     status, error = "success", None
-    latencies: list[float] = []
+    times: list[tuple[int, int]] = []
+    latencies = array("d")
     total_steps = errored = 0
     for trial in trials:
         scene = scenes.setdefault(trial.entry.scene_id, _Scene(metadata={}))
-        record = to_record(trial.record) if trial.record else _lost_record(trial)
-        if "scene" in trial.record:
-            scene.instruction = trial.record["scene"]["instruction"]
-            scene.metadata = dict(trial.record["scene"]["metadata"])
+        data = trial.read()
+        record = to_record(data) if data else _lost_record(trial)
+        if "scene" in data:
+            scene.instruction = data["scene"]["instruction"]
+            scene.metadata = dict(data["scene"]["metadata"])
+        if data:
+            times.append((data["timing"]["started_ns"], data["timing"]["ended_ns"]))
         total_steps += len(record.steps)
         latencies.extend(record.inference_latencies)
-        path, text = _action_log(record, run, trial.record)
-        actions[path] = text
+        path, text = _action_log(record, run, data)
+        keep(path, text)
         record.metadata["actions"] = path
-        failures = _add_trial(scene, trial, record, names)
+        failures = _add_trial(scene, trial, data, record, names)
         errored += record.status == "error" or not (trial.counted or trial.cancelled)
         if failures and status == "success":
             status, error = "error", failures[0]
@@ -157,18 +176,26 @@ def _derive(plan: Plan, task: str, trials: Sequence[LoggedTrial], planned: int) 
         for name in names
         if any(name in sample.reduced for sample in samples)
     }
-    log = EvalLog(
+    return EvalLog(
         version=EvalLog.SCHEMA_VERSION,
         status=status,
         eval=_spec(plan, task, trials, evaluation),
         results=EvalResults(
             total_scenes=len(samples), total_trials=len(trials), metrics=metrics, errored_trials=errored
         ),
-        stats=_stats(plan, trials, total_steps, latencies),
+        stats=_stats(plan, times, total_steps, latencies),
         samples=tuple(samples),
         error=error,
     )
-    return log, actions
+
+
+def _evaluation(trials: Iterable[LoggedTrial]) -> Mapping[str, Any]:
+    """Return what the first record that says it says of policy, rig, grader, scorers and reducer."""
+    for trial in trials:
+        found: Mapping[str, Any] | None = trial.read().get("evaluation")
+        if found is not None:
+            return found
+    return {}
 
 
 def _lost_record(trial: LoggedTrial) -> TrialRecord:
@@ -176,16 +203,18 @@ def _lost_record(trial: LoggedTrial) -> TrialRecord:
     return TrialRecord(scene_id=entry.scene_id, epoch=entry.epoch, seed=entry.seed, status="error", error=trial.reason)
 
 
-def _add_trial(scene: _Scene, trial: LoggedTrial, record: TrialRecord, scorers: Sequence[str]) -> tuple[str, ...]:
+def _add_trial(
+    scene: _Scene, trial: LoggedTrial, data: Mapping[str, Any], record: TrialRecord, scorers: Sequence[str]
+) -> tuple[str, ...]:
     """Append one trial to its scene; return what its scorers had to say, as the framework words it."""
     failures: tuple[str, ...] = ()
     scored = trial.counted and record.status == "success"
     if scored:
-        values = {name: value for name, value in trial.record["scores"].items() if name in scorers}
+        values = {name: value for name, value in data["scores"].items() if name in scorers}
         for name, value in values.items():
             scene.scores.setdefault(name, []).append(Score(value=value))
         scene.epochs.append({name: value_to_float(values[name]) for name in scorers if name in values})
-        failures = tuple(trial.record["score_failures"])
+        failures = tuple(data["score_failures"])
         for failure in failures:
             scene.add_error(failure)
     else:
@@ -262,10 +291,9 @@ def _spec(plan: Plan, task: str, trials: Sequence[LoggedTrial], evaluation: Mapp
     )
 
 
-def _stats(plan: Plan, trials: Sequence[LoggedTrial], total_steps: int, latencies: Sequence[float]) -> EvalStats:
-    times = [trial.record["timing"] for trial in trials if trial.record]
-    started = min((t["started_ns"] for t in times), default=0)
-    ended = max((t["ended_ns"] for t in times), default=0)
+def _stats(plan: Plan, times: Sequence[tuple[int, int]], total_steps: int, latencies: Sequence[float]) -> EvalStats:
+    started = min((begun for begun, _ in times), default=0)
+    ended = max((done for _, done in times), default=0)
     return EvalStats(
         started_at=_iso(started) if started else plan.created,
         completed_at=_iso(ended) if ended else plan.created,

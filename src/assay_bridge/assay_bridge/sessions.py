@@ -146,7 +146,7 @@ def check_resumable(
         return _from_the_beginning(directory, plan, digest)
     traces = SessionTraces.of(directory)
     reader = JournalReader(directory)
-    if not reader.events() and remove_if_nothing_acknowledged(directory):
+    if not reader.count and remove_if_nothing_acknowledged(directory):
         _check_tasks(plan)
         return _from_the_beginning(directory, plan, digest)
     fold = reader.fold()
@@ -176,12 +176,14 @@ def _from_the_beginning(directory: Path, plan: Plan, digest: str) -> Resumable:
 
 def _runner_lives(directory: Path) -> bool:
     """Return whether the runner that opened the session last is known to run."""
+    runner_id = ""
     try:
-        events = JournalReader(directory).events()
+        for event in JournalReader(directory).events():
+            if event.kind == "session_opened":
+                runner_id = str(event.body.get("runner_id", ""))
     except DataError:
         return False
-    opened = [event.body for event in events if event.kind == "session_opened"]
-    return bool(opened) and runner_process_lives(str(opened[-1].get("runner_id", "")))
+    return runner_process_lives(runner_id)
 
 
 def _check_writable(directory: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +96,7 @@ def run(task: Task, policy: Policy, embodiment: Embodiment, entries: Sequence[Pl
             }
         record = records.from_record(motion.record, started_ns=motion.started_ns, ended_ns=motion.ended_ns)
         record |= {"evaluation": evaluation, "scene": describe_scene(scene), **data}
-        trials.append(LoggedTrial(entry, True, json.loads(records.dumps(record)), ""))
+        trials.append(LoggedTrial(entry, True, partial(json.loads, records.dumps(record)), ""))
     return trials
 
 
@@ -159,8 +160,8 @@ def test_derived_log_equals_the_framework_s(name: str, tmp_path: Path) -> None:
     )
     policy, embodiment = make_policy(), make_embodiment()
     entries = entries_of(task, seed=SEED, hz=embodiment.info.control_hz)
-    logs = derive_logs(plan_of(entries, seed=SEED, policies=("p",)), run(task, policy, embodiment, entries))
-    [path] = write_logs(tmp_path / "ours", logs, "s")
+    plan = plan_of(entries, seed=SEED, policies=("p",))
+    [path] = write_logs(tmp_path / "ours", plan, run(task, policy, embodiment, entries))
     ours = read_eval_log(str(path))
 
     # Compare what was written, so that the framework's own reader is part of the test.
@@ -176,12 +177,12 @@ def test_deriving_twice_gives_the_same_bytes(tmp_path: Path) -> None:
         plan_of(entries, seed=SEED, policies=("p",)),
         run(task, ScriptedPolicy(), CubePickEmbodiment(), entries),
     )
-    [first] = write_logs(tmp_path / "a", derive_logs(plan, trials), "s")
-    [second] = write_logs(tmp_path / "b", derive_logs(plan, trials), "s")
+    [first] = write_logs(tmp_path / "a", plan, trials)
+    [second] = write_logs(tmp_path / "b", plan, trials)
     assert first.name == second.name
     assert first.read_bytes() == second.read_bytes()
     before = first.stat().st_mtime_ns
-    write_logs(tmp_path / "a", derive_logs(plan, trials), "s")
+    write_logs(tmp_path / "a", plan, trials)
     assert first.stat().st_mtime_ns == before, "a file that is right already was written again"
 
 
@@ -189,8 +190,8 @@ def test_an_attempt_without_outcome_shows_as_an_error(tmp_path: Path) -> None:
     task = resolve("task", "cubepick-reach")
     entries = entries_of(task, seed=SEED, hz=10.0)
     trials = run(task, ScriptedPolicy(), CubePickEmbodiment(), entries)
-    trials[1] = LoggedTrial(trials[1].entry, False, {}, "the world died: SIGKILL")
-    [(log, _)] = derive_logs(plan_of(entries, seed=SEED, policies=("p",)), trials).values()
+    trials[1] = LoggedTrial(trials[1].entry, False, dict, "the world died: SIGKILL")
+    [(_, log)] = derive_logs(plan_of(entries, seed=SEED, policies=("p",)), trials)
     assert log.status == "error"
     assert log.error == "the world died: SIGKILL"
     assert log.results.errored_trials == 1
@@ -202,5 +203,5 @@ def test_a_session_that_stopped_early_is_not_a_success() -> None:
     task = resolve("task", "cubepick-reach")
     entries = entries_of(task, seed=SEED, hz=10.0)
     trials = run(task, ScriptedPolicy(), CubePickEmbodiment(), entries[:2])
-    [(log, _)] = derive_logs(plan_of(entries, seed=SEED, policies=("p",)), trials).values()
+    [(_, log)] = derive_logs(plan_of(entries, seed=SEED, policies=("p",)), trials)
     assert (log.status, log.error) == ("cancelled", "incomplete: 2 of 4 planned trials ran")

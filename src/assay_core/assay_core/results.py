@@ -15,7 +15,7 @@ more retries than the plan grants, and a failure cannot be turned into a retry.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,9 +24,12 @@ from assay_core.journal_format import JournalEvent
 from assay_core.plan import Plan, PlanEntry
 from assay_core.trial import State
 
-__all__ = ["OUTCOMES", "Attempt", "SessionFold", "TrialResult", "VerdictRecord"]
+__all__ = ["OUTCOMES", "Attempt", "ReadBody", "SessionFold", "TrialResult", "VerdictRecord"]
 
 OUTCOMES = ("success", "failure", "invalid", "skipped", "halted")
+
+ReadBody = Callable[[int, str], Mapping[str, Any]]
+"""Returns the body of a stored event, by its index and its hash."""
 
 
 @dataclass(frozen=True)
@@ -53,24 +56,31 @@ class VerdictRecord:
 
 
 @dataclass
+class _Bulk:
+    """Where the large parts of an attempt lie: index and hash of their events."""
+
+    read: ReadBody
+    started: tuple[int, str]
+    ready: tuple[int, str] | None = None
+    records: list[tuple[int, str]] = field(default_factory=list)
+
+
+@dataclass
 class Attempt:
-    """One attempt at a plan entry, as far as the journal goes."""
+    """One attempt at a plan entry, as far as the journal goes.
+
+    Record, realization and ready event stay in the journal and are read from it at every access: take them once.
+    """
 
     trial_id: str
     entry: PlanEntry
     attempt: int
     """0 for the first."""
     started_ns: int
-    realization: Mapping[str, Any]
-    """`TrialRealization.to_dict` as published."""
     state: State = State.ARRANGE
-    ready: Mapping[str, Any] | None = None
-    """Body of the operator's ready event."""
     reached_judge: bool = False
     verdicts: list[VerdictRecord] = field(default_factory=list)
     """All verdicts, in order; the last one is in force."""
-    record: Mapping[str, Any] | None = None
-    """The trial record: what came with JUDGE, updated by what came with `finish_trial`."""
     status: str = ""
     """How the runner finished: completed, policy_error, rig_fault, safety, cancelled; empty when it did not."""
     error: str = ""
@@ -79,6 +89,29 @@ class Attempt:
     message: str = ""
     ended_ns: int = 0
     """0 while the journal holds no end."""
+    bulk: _Bulk | None = field(default=None, repr=False, compare=False)
+    """Where the rest lies; None where nobody can read it."""
+
+    @property
+    def realization(self) -> Mapping[str, Any]:
+        """`TrialRealization.to_dict` as published."""
+        return {} if self.bulk is None else dict(self.bulk.read(*self.bulk.started)["realization"])
+
+    @property
+    def ready(self) -> Mapping[str, Any] | None:
+        """Body of the operator's ready event."""
+        return None if self.bulk is None or self.bulk.ready is None else self.bulk.read(*self.bulk.ready)
+
+    @property
+    def record(self) -> Mapping[str, Any] | None:
+        """The trial record: what came with JUDGE, updated by what came with `finish_trial`."""
+        if self.bulk is None or not self.bulk.records:
+            return None
+        record: dict[str, Any] = {}
+        for stored in self.bulk.records:
+            # What came with JUDGE is not sent again with the end; keys of the later record win.
+            record |= self.bulk.read(*stored)["record"]
+        return record
 
     @property
     def plan_index(self) -> int:
@@ -125,13 +158,21 @@ class TrialResult:
     """success, failure, invalid, skipped or halted."""
     counted: bool
     """Whether it belongs into the rate."""
-    record: Mapping[str, Any]
-    """The trial record (docs/sessions.md); empty when the trial never got that far."""
     verdict: VerdictRecord | None
     reason: str
     """Why it does not count, or the policy's error; empty otherwise."""
-    realization: Mapping[str, Any] = field(default_factory=dict)
-    """`TrialRealization.to_dict` as published."""
+    decided_by: Attempt = field(repr=False, compare=False)
+    """The attempt itself."""
+
+    @property
+    def record(self) -> Mapping[str, Any]:
+        """The trial record (docs/sessions.md); empty when the trial never got that far. Read at every access."""
+        return self.decided_by.record or {}
+
+    @property
+    def realization(self) -> Mapping[str, Any]:
+        """`TrialRealization.to_dict` as published. Read at every access."""
+        return self.decided_by.realization
 
 
 class SessionFold:
@@ -139,12 +180,13 @@ class SessionFold:
 
     Args:
         subject: Name of the journal, for messages.
-        keep_bulk: Keep records and realizations; a node that only needs to know what comes next drops them.
+        read_body: Reads a stored event again when a record, a realization or a ready event is asked for; without it
+            there are none.
     """
 
-    def __init__(self, *, subject: str = "journal", keep_bulk: bool = True) -> None:
+    def __init__(self, *, subject: str = "journal", read_body: ReadBody | None = None) -> None:
         self.subject = subject
-        self.keep_bulk = keep_bulk
+        self._read_body = read_body
         self.plan: Plan | None = None
         self.plan_hash = ""
         self.attempts: dict[str, Attempt] = {}
@@ -188,8 +230,10 @@ class SessionFold:
         if body["entry"] is not None:
             self._added.setdefault(index, PlanEntry(**body["entry"]))
         entry = self._added[index] if index in self._added else self.plan.entries[index]
-        realization = body["realization"] if self.keep_bulk else {}
-        attempt = Attempt(event.trial_id, entry, body["attempt"], event.time_ns, realization)
+        _check_mapping(body["realization"])
+        attempt = Attempt(event.trial_id, entry, body["attempt"], event.time_ns)
+        if self._read_body is not None:
+            attempt.bulk = _Bulk(self._read_body, (event.idx, event.hash))
         self.attempts[event.trial_id] = attempt
         self._by_entry.setdefault(index, []).append(attempt)
 
@@ -197,11 +241,14 @@ class SessionFold:
         body = event.body
         attempt.state = State[body["state"]]
         attempt.reached_judge |= attempt.state is State.JUDGE
-        if body.get("record") is not None and self.keep_bulk:
-            # What came with JUDGE is not sent again with the end; keys of the later record win.
-            attempt.record = {**(attempt.record or {}), **body["record"]}
+        stored = (event.idx, event.hash)
+        if body.get("record") is not None:
+            _check_mapping(body["record"])
+            if attempt.bulk is not None:
+                attempt.bulk.records.append(stored)
         if event.kind == "operator_ready":
-            attempt.ready = body if self.keep_bulk else None
+            if attempt.bulk is not None:
+                attempt.bulk.ready = stored
         elif event.kind == "verdict":
             names = ("uuid", "grader_id", "source", "outcome", "invalid_reason", "stage", "note", "supersedes")
             verdict = VerdictRecord(event.idx, event.time_ns, event.trial_id, **{name: body[name] for name in names})
@@ -233,10 +280,9 @@ class SessionFold:
                     attempt.trial_id,
                     outcome,
                     counted,
-                    attempt.record or {},
                     attempt.verdict,
                     reason,
-                    attempt.realization,
+                    attempt,
                 )
         return None
 
@@ -257,3 +303,8 @@ class SessionFold:
         """Return the first plan index without a final result, or the plan's length when there is none."""
         entries = self.entries()
         return next((entry.index for entry in entries if self.result_of(entry) is None), len(entries))
+
+
+def _check_mapping(value: object) -> None:
+    if not isinstance(value, Mapping):
+        raise TypeError(f"'{type(value).__name__}' object is not a mapping")

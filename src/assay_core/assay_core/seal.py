@@ -83,7 +83,7 @@ def write_seal(session_dir: str | Path, *, now: datetime | None = None) -> str:
             "schema_version": SEAL_SCHEMA_VERSION,
             "session_id": reader.plan().session_id,
             "sealed_at": (now or datetime.now(timezone.utc)).isoformat(timespec="seconds").replace("+00:00", "Z"),
-            "journal": {"events": len(reader.events()), "head_hash": reader.head_hash},
+            "journal": {"events": reader.count, "head_hash": reader.head_hash},
             "root_hash": root,
             "files": files,
         }

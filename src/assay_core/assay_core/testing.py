@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Iterator, Sequence
+import tracemalloc
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ __all__ = [
     "example_plan",
     "example_realization",
     "example_session",
+    "peak_memory",
     "trial_entries",
     "unresolved_names",
 ]
@@ -145,6 +147,17 @@ def example_session(directory: Path, endings: Sequence[Sequence[str]], *, close:
     writer.append_all(entries).result(timeout=20)
     writer.close()
     return content
+
+
+def peak_memory(action: Callable[[], object]) -> int:
+    """Return how much more memory Python's objects took at most while ``action`` ran than before [bytes]."""
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        action()
+        return tracemalloc.get_traced_memory()[1] - before
+    finally:
+        tracemalloc.stop()
 
 
 def unresolved_names(package: str) -> list[str]:

@@ -17,8 +17,8 @@ HANGS_S = 30.0
 LOOKS = {
     "journal.lock": "from assay_core.session_lock import writer_of; writer_of(path)",
     "plan.yaml": "from assay_core.plan import load_plan; load_plan(path)",
-    "journal.sqlite": "from assay_core.journal import JournalReader; JournalReader(path).events()",
-    "journal.sqlite-wal": "from assay_core.journal import JournalReader; JournalReader(path).events()",
+    "journal.sqlite": "from assay_core.journal import JournalReader; JournalReader(path)",
+    "journal.sqlite-wal": "from assay_core.journal import JournalReader; JournalReader(path)",
     "seal.json": "from assay_core.seal import verify_seal; verify_seal(path)",
 }
 

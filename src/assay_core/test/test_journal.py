@@ -83,7 +83,7 @@ def test_resume_continues_the_chain(tmp_path: Path) -> None:
     writer = JournalWriter.resume(tmp_path)
     assert writer.append("plan", "", {"n": 3}).result(timeout=20) == 3
     writer.close()
-    assert len(JournalReader(tmp_path).events()) == 4
+    assert JournalReader(tmp_path).count == 4
 
 
 def test_a_closed_writer_says_so(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_the_lock_ends_with_the_process(tmp_path: Path) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
     """
     assert subprocess.run([sys.executable, "-c", textwrap.dedent(code)], timeout=60, check=False).returncode == -9
-    assert len(JournalReader(tmp_path).events()) == 1, "an acknowledged event was lost by kill -9"
+    assert JournalReader(tmp_path).count == 1, "an acknowledged event was lost by kill -9"
     writer = JournalWriter.resume(tmp_path)
     assert writer.head[0] == 0
     writer.close()
@@ -155,7 +155,7 @@ def test_a_crash_while_creating_leaves_no_half_journal(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no such file"):
         JournalWriter.resume(tmp_path)
     write(tmp_path, 1).close()
-    assert len(JournalReader(tmp_path).events()) == 1
+    assert JournalReader(tmp_path).count == 1
 
 
 def foreign_files(directory: Path) -> dict[str, bytes]:
@@ -228,7 +228,7 @@ def test_reading_changes_no_byte(tmp_path: Path) -> None:
     writer.close()
     before = {name: (crashed / name).read_bytes() for name in (JOURNAL_FILE, JOURNAL_FILE + "-wal")}
     for _ in range(2):
-        assert len(JournalReader(crashed).events()) == 3
+        assert JournalReader(crashed).count == 3
     assert before == {name: (crashed / name).read_bytes() for name in before}
 
 
@@ -242,7 +242,7 @@ def test_a_journal_in_a_directory_without_write_permission_can_be_read(
             writer.close()
         before = sorted(path.name for path in tmp_path.iterdir())
         monkeypatch.setattr("assay_core.journal_reader.os.access", lambda *_: False)
-        assert len(JournalReader(tmp_path).events()) == 3
+        assert JournalReader(tmp_path).count == 3
         assert sorted(path.name for path in tmp_path.iterdir()) == before
         monkeypatch.undo()
 
@@ -268,7 +268,7 @@ DISK_FULL = """
             failures += 1
             assert "journal.sqlite" in str(error) and "fix:" in str(error), error
     assert failures, "the full disk was not noticed"
-    assert len(JournalReader(directory).events()) == len(kept), "refused events appeared"
+    assert JournalReader(directory).count == len(kept), "refused events appeared"
     resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
     kept.append(writer.append("plan", "", {"z": 1}).result(20))
     writer.close()

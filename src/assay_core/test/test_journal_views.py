@@ -32,7 +32,7 @@ def test_comparable_drops_times_and_ids_only(tmp_path: Path) -> None:
     first, second = tmp_path / "a", tmp_path / "b"
     example_session(first, [["success"]], session_id="s1", created="2026-03-01T12:00:00Z")
     example_session(second, [["success"]], session_id="s2", created="2026-03-02T12:00:00Z")
-    events = [JournalReader(directory).events() for directory in (first, second)]
+    events = [list(JournalReader(directory).events()) for directory in (first, second)]
     assert events[0][-1].hash != events[1][-1].hash
     assert comparable(events[0]) == comparable(events[1])
     third = tmp_path / "c"

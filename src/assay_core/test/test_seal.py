@@ -130,7 +130,7 @@ def test_a_crashed_journal_can_be_sealed_whole(session: Path, tmp_path: Path) ->
 
 
 def test_a_crash_while_the_journal_settles_loses_nothing_and_can_be_read(session: Path) -> None:
-    before = JournalReader(session).events()
+    before = list(JournalReader(session).events())
     # A connection that dies with half of a change in the main file, and the journal to undo it beside it.
     die = """
 import os, signal, sqlite3, sys
@@ -145,11 +145,11 @@ os.kill(os.getpid(), signal.SIGKILL)
     subprocess.run([sys.executable, "-c", die, str(session / JOURNAL_FILE)], check=False, timeout=30)
     assert (session / f"{JOURNAL_FILE}-journal").stat().st_size > 0, "the crash left nothing to undo"
     files = bytes_of(session)
-    assert JournalReader(session).events() == before
+    assert list(JournalReader(session).events()) == before
     assert bytes_of(session) == files, "reading must not repair the session that it looks at"
     write_seal(session)
     assert verify_seal(session) == []
-    assert JournalReader(session).events() == before
+    assert list(JournalReader(session).events()) == before
 
 
 def test_what_cannot_be_sealed_is_named(session: Path) -> None:
