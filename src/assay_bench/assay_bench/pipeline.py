@@ -10,9 +10,11 @@ again. So a future is waited for in place, but no longer than `PATIENCE_S`; a sl
 
 from __future__ import annotations
 
+import contextlib
 from collections import deque
 from collections.abc import Callable, Generator
-from concurrent.futures import Future, wait
+from concurrent.futures import CancelledError, Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
 from typing import Any
 
 __all__ = ["PATIENCE_S", "Operation", "Pipeline"]
@@ -96,5 +98,6 @@ def _outcome(future: Future[Any]) -> tuple[Any, BaseException | None]:
 
 def _done_within(future: Future[Any], patience_s: float) -> bool:
     if not future.done() and patience_s > 0:
-        wait((future,), timeout=patience_s)
+        with contextlib.suppress(FutureTimeoutError, CancelledError):
+            future.exception(timeout=patience_s)
     return future.done()

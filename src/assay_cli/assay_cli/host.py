@@ -209,6 +209,8 @@ def _graph(plan: Plan, stop: Stop, *, attach: bool) -> Iterator[tuple[GraphProce
         graph = GraphProcesses.start(
             resolved, env={"ROS_DOMAIN_ID": str(domain.number)}, log_dir=log_directory(plan.session_id)
         )
+        if not os.environ.get("ROS_LOG_DIR"):
+            os.environ["ROS_LOG_DIR"] = str(graph.log_dir / "ros")  # this process's log lies with its graph's
         complain(f"starting {len(resolved.processes)} processes in ROS domain {domain.number}")
         try:
             yield graph, lambda: _wait_ready(graph, stop)

@@ -6,6 +6,7 @@ import contextlib
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,8 +33,8 @@ def floor_graph(cameras: tuple[Camera, ...]) -> Iterator[FloorClient]:
         cameras: Cameras whose pictures the floor's world publishes, all of one size.
     """
     width, height = (cameras[0].width, cameras[0].height) if cameras else (640, 360)
-    with claim() as domain:
-        environment = {**os.environ, "ROS_DOMAIN_ID": str(domain.number)}
+    with claim() as domain, tempfile.TemporaryDirectory(prefix="assay-bench-") as logs:
+        environment = {**os.environ, "ROS_DOMAIN_ID": str(domain.number), "ROS_LOG_DIR": logs}
         command = [sys.executable, "-m", "assay_cli.bench.floor"]
         shape = [str(len(cameras)), str(width), str(height)]
         processes = [subprocess.Popen([*command, role, *shape], env=environment) for role in ROLES]
