@@ -41,6 +41,10 @@ class Observer(Node):
         last = self.trial
         return None if last is None else (last.trial_id, State(last.state))
 
+    def session_id(self) -> str:
+        """Return the session that was published last; empty before the first."""
+        return "" if self.trial is None else str(self.trial.session_id)
+
     def acknowledged(self, kind: int = Receipt.KIND_VERDICT) -> dict[str, Receipt]:
         """Return the accepted messages of a kind by UUID."""
         return {receipt.uuid: receipt for receipt in list(self.receipts) if receipt.kind == kind and receipt.accepted}

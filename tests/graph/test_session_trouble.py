@@ -46,6 +46,7 @@ def test_an_operator_may_stop_a_trial_early_and_it_is_judged(tmp_path: Path) -> 
                 wait_for(lambda trial=trial: observer.state() == (trial, State.RUNNING), f"{trial} in RUNNING")
                 wait_for(lambda: out.get_subscription_count() > 0, "the benchmark node")
                 message = Abort(uuid=str(uuid.uuid4()), trial_id=trial, operator_id="auto", reason=reason)
+                message.session_id = observer.session_id()
                 message.scope, message.note = Abort.SCOPE_TRIAL, "enough seen"
                 out.publish(message)
                 wait_for(lambda u=message.uuid: u in observer.acknowledged(Receipt.KIND_ABORT), "the abort's receipt")

@@ -33,6 +33,8 @@ class Intake:
     kind: int
     """``Receipt.KIND_*``."""
     uuid: str
+    session_id: str
+    """As the message gave it."""
     trial_id: str
     """As the message gave it."""
     person: str
@@ -45,7 +47,7 @@ class Intake:
 
 def raw_intake(kind: int, message: Any) -> Intake:
     """Return an intake that only identifies a message, for the receipt of one that is malformed."""
-    return Intake(kind, message.uuid[:200], message.trial_id[:200], "", {})
+    return Intake(kind, message.uuid[:200], message.session_id[:200], message.trial_id[:200], "", {})
 
 
 def read_ready(message: Ready) -> Intake:
@@ -73,7 +75,9 @@ def read_ready(message: Ready) -> Intake:
         "decided_ns": to_ns(message.header.stamp),
         "picture": picture,
     }
-    return Intake(Receipt.KIND_READY, message.uuid, message.trial_id, message.operator_id, body, data)
+    return Intake(
+        Receipt.KIND_READY, message.uuid, message.session_id, message.trial_id, message.operator_id, body, data
+    )
 
 
 def read_verdict(message: Verdict) -> Intake:
@@ -108,7 +112,13 @@ def read_verdict(message: Verdict) -> Intake:
         decided_ns=to_ns(message.header.stamp),
     )
     return Intake(
-        Receipt.KIND_VERDICT, message.uuid, message.trial_id, message.grader_id, dict(vars(content)), verdict=content
+        Receipt.KIND_VERDICT,
+        message.uuid,
+        message.session_id,
+        message.trial_id,
+        message.grader_id,
+        dict(vars(content)),
+        verdict=content,
     )
 
 
@@ -127,7 +137,7 @@ def read_skip(message: Skip) -> Intake:
         "note": message.note,
         "decided_ns": to_ns(message.header.stamp),
     }
-    return Intake(Receipt.KIND_SKIP, message.uuid, message.trial_id, message.operator_id, body)
+    return Intake(Receipt.KIND_SKIP, message.uuid, message.session_id, message.trial_id, message.operator_id, body)
 
 
 def read_abort(message: Abort) -> Intake:
@@ -147,14 +157,16 @@ def read_abort(message: Abort) -> Intake:
         "decided_ns": to_ns(message.header.stamp),
         "named_trial_id": message.trial_id,
     }
-    return Intake(Receipt.KIND_ABORT, message.uuid, message.trial_id, message.operator_id, body)
+    return Intake(Receipt.KIND_ABORT, message.uuid, message.session_id, message.trial_id, message.operator_id, body)
 
 
 def _common(kind: str, message: Any, person: str) -> None:
     _uuid(f"{kind}: uuid", message.uuid)
     if not person.strip():
         raise _malformed(f"{kind}: operator or grader id", "an id of the plan's list", "none", "give one")
-    for name, text in (("source", message.source), ("note", message.note), ("id", person), ("trial", message.trial_id)):
+    texts = {"source": message.source, "note": message.note, "id": person}
+    texts |= {"session": message.session_id, "trial": message.trial_id}
+    for name, text in texts.items():
         if len(text) > MAX_TEXT:
             raise _malformed(f"{kind}: {name}", f"at most {MAX_TEXT} characters", f"{len(text)}", "shorten it")
 

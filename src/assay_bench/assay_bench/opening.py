@@ -12,7 +12,8 @@ from assay_bench.refusal import Refusal
 from assay_core import journal_events as events
 from assay_core.errors import ConfigError, DataError
 from assay_core.files import read_regular
-from assay_core.journal import Attempt, Entry, JournalReader, JournalWriter, SessionFold, SessionInUse
+from assay_core.journal import Attempt, Entry, JournalEvent, JournalWriter, SessionFold, SessionInUse
+from assay_core.journal_format import JOURNAL_FILE
 from assay_core.journal_writer import Probe
 from assay_core.plan import PLAN_FILE, Plan, load_plan, plan_hash
 from assay_core.seal import SEAL_FILE
@@ -51,9 +52,16 @@ def open_files(
     plan, digest = _plan(request, directory, realizer)
     if (directory / SEAL_FILE).exists():
         raise _sealed(plan, directory)
+    traces = SessionTraces.of(directory)
+    fold, receipts = SessionFold(subject=str(directory / JOURNAL_FILE)), ReceiptBook(plan.session_id)
+
+    def take(event: JournalEvent) -> None:
+        fold.apply(event)
+        receipts.restore(event)
+
     try:
         if request.resume:
-            writer = JournalWriter.resume(directory, clock=clock, probe=probe)
+            writer = JournalWriter.resume(directory, clock=clock, probe=probe, take=take)
         else:
             writer = JournalWriter.create(directory, clock=clock, probe=probe)
     except SessionSealed as error:  # by whoever held the lock until now
@@ -63,9 +71,6 @@ def open_files(
     except DataError as error:
         raise Refusal(ResultCode.JOURNAL_FAILED, str(error)) from error
     try:
-        traces = SessionTraces.of(directory)
-        reader = JournalReader(directory)
-        fold = reader.fold()
         traces.check(fold)
         if fold.plan is not None and fold.plan_hash != digest:
             raise Refusal(
@@ -78,8 +83,6 @@ def open_files(
         entries = [] if fold.plan is not None else [events.plan(plan, digest)]
         entries.append(events.session_opened(plan.session_id, request.runner_id, digest, resumed=fold.plan is not None))
         entries.extend(interrupted(attempt) for attempt in fold.attempts.values() if not attempt.ended)
-        receipts = ReceiptBook(plan.session_id)
-        receipts.restore(reader.events())
     except DataError as error:
         writer.close()
         raise Refusal(ResultCode.JOURNAL_FAILED, str(error)) from error

@@ -79,7 +79,8 @@ class OperatorDesk:
         try:
             intake = read()
             if session is None:
-                raise bench.no_session("")
+                raise bench.no_session(intake.session_id)
+            _about(session, intake)
             computed = content_digest(intake.kind, intake.trial_id, intake.body)
             try:
                 known = book.find(intake.uuid, intake.kind, computed)
@@ -255,6 +256,25 @@ class OperatorDesk:
         self, session: Session, current: CurrentTrial, event: Event, entry: Entry, message: str
     ) -> Steps[list[Any]]:
         return self.bench.end(session, current, event, entry, code=ResultCode.CANCELLED, message=message)
+
+
+def _about(session: Session, intake: Intake) -> None:
+    """Check that a message is about this session: trials of all sessions have the same ids.
+
+    Anybody may stop what is unsafe, whatever they named.
+
+    Raises:
+        Refusal: SESSION_UNKNOWN.
+    """
+    unsafe = intake.kind == Receipt.KIND_ABORT and intake.body["reason"] == "unsafe"
+    if intake.session_id != session.id and not unsafe:
+        raise Refusal(
+            ResultCode.SESSION_UNKNOWN,
+            f"message about trial '{intake.trial_id}'",
+            expected=f"the open session '{session.id}'",
+            got=f"'{intake.session_id}'" if intake.session_id else "none",
+            fix="name the session and the trial that benchmark/trial tells",
+        )
 
 
 def _why(reason: str, note: str, person: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,15 +60,13 @@ class ReceiptBook:
         self._accepted: dict[str, _Accepted] = {}
         self._refused: OrderedDict[str, tuple[bytes, Receipt]] = OrderedDict()
 
-    def restore(self, events: Iterable[JournalEvent]) -> None:
-        """Take up the receipts of a journal."""
-        for event in events:
-            kind = KIND_OF_EVENT.get(event.kind)
-            if kind is not None:
-                given = event.body.get("named_trial_id", event.trial_id)
-                digest = content_digest(kind, given, event.body)
-                accepted = _Accepted(kind, digest, given, event.time_ns, event.idx, "")
-                self._accepted[event.body["uuid"]] = accepted
+    def restore(self, event: JournalEvent) -> None:
+        """Take up the receipt of one event of a journal, where it answered a message."""
+        kind = KIND_OF_EVENT.get(event.kind)
+        if kind is not None:
+            given = event.body.get("named_trial_id", event.trial_id)
+            digest = content_digest(kind, given, event.body)
+            self._accepted[event.body["uuid"]] = _Accepted(kind, digest, given, event.time_ns, event.idx, "")
 
     def find(self, uuid: str, kind: int, digest: bytes) -> Receipt | None:
         """Return the receipt of a resend, or None for a UUID that is new.

@@ -106,7 +106,7 @@ def trial_message(session: Session, now_ns: int, now_mono: float, policy_label: 
         if current.verdict is not None:
             # Who waits for the outcome reads it here: the grader's own message is sent once, and may be anybody's.
             message.has_verdict = True
-            message.verdict = verdict_to_msg(current.verdict, current.id)
+            message.verdict = verdict_to_msg(current.verdict, session.id, current.id)
         message.code = current.code
         message.message = current.message
         if current.deadline_ns and current.trial.in_progress:

@@ -114,7 +114,7 @@ class Console:
         return self.call("close_session", CloseSession.Request(session_id="s1", status=status), ok=ok)
 
     def message(self, kind: str, trial: str, **changes: Any) -> Any:
-        values: dict[str, Any] = {"uuid": str(uuid.uuid4()), "trial_id": trial}
+        values: dict[str, Any] = {"uuid": str(uuid.uuid4()), "session_id": "s1", "trial_id": trial}
         if kind == "verdict":
             values |= {"grader_id": "checker", "outcome": Verdict.OUTCOME_SUCCESS, "invalid_reason": 1}
         else:

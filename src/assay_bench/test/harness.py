@@ -140,12 +140,13 @@ class Harness:
 
     # Messages
     def ready(self, trial: str = "000000-0", **changes: Any) -> Receipt:
-        message = Ready(**{"uuid": str(uuid.uuid4()), "trial_id": trial, "operator_id": "auto", **changes})
-        return self.run(self.operators.ready(message))
+        values = {"uuid": str(uuid.uuid4()), "session_id": "s1", "trial_id": trial, "operator_id": "auto"}
+        return self.run(self.operators.ready(Ready(**{**values, **changes})))
 
     def verdict(self, trial: str = "000000-0", **changes: Any) -> Receipt:
         values = {
             "uuid": str(uuid.uuid4()),
+            "session_id": "s1",
             "trial_id": trial,
             "grader_id": "checker",
             "outcome": Verdict.OUTCOME_SUCCESS,
@@ -154,11 +155,12 @@ class Harness:
         return self.run(self.operators.verdict(Verdict(**{**values, **changes})))
 
     def skip(self, trial: str = "000000-0", **changes: Any) -> Receipt:
-        values = {"trial_id": trial, "operator_id": "auto", "reason": Skip.REASON_INFEASIBLE}
+        values = {"session_id": "s1", "trial_id": trial, "operator_id": "auto", "reason": Skip.REASON_INFEASIBLE}
         return self.run(self.operators.skip(Skip(**{"uuid": str(uuid.uuid4()), **values, **changes})))
 
     def abort(self, trial: str = "000000-0", **changes: Any) -> Receipt:
         values = {
+            "session_id": "s1",
             "trial_id": trial,
             "operator_id": "auto",
             "reason": Abort.REASON_OTHER,

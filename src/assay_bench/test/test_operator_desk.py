@@ -54,6 +54,25 @@ def test_the_receipt_leaves_after_the_commit(bench: Harness, tmp_path: Path) -> 
     assert len(harness.receipts) == 1
 
 
+@pytest.mark.parametrize("named", ["s0", ""])
+@pytest.mark.parametrize("kind", ["ready", "verdict", "skip", "abort"])
+def test_a_message_about_a_trial_of_another_session_is_refused(bench: Harness, kind: str, named: str) -> None:
+    """Trials of all sessions have the same ids, and consoles send again what was not answered."""
+    bench.to({"ready": State.ARRANGE, "skip": State.ARRANGE, "abort": State.RUNNING, "verdict": State.JUDGE}[kind])
+    before = bench.state
+    receipt = getattr(bench, kind)(session_id=named)
+    assert (receipt.accepted, name(receipt), receipt.journal_index) == (False, "SESSION_UNKNOWN", -1)
+    assert "expected the open session 's1', got " in receipt.message
+    assert bench.state == before
+    assert getattr(bench, kind)().accepted
+
+
+def test_anybody_may_stop_what_is_unsafe_whatever_session_they_name(bench: Harness) -> None:
+    bench.to(State.RUNNING)
+    assert bench.abort(session_id="", reason=Abort.REASON_UNSAFE).accepted
+    assert bench.state is State.HALTED
+
+
 @pytest.mark.parametrize("restart", [False, True])
 def test_a_resend_gets_the_first_receipt_again(bench: Harness, restart: bool) -> None:
     picture = CompressedImage(format="jpeg", data=b"\xff\xd8picture")

@@ -5,11 +5,13 @@ Each call is answered after the event is in the journal, so a caller that has it
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from assay_bridge.answers import error_for
 from assay_bridge.client_types import ClientConfig, SessionOpened
 from assay_bridge.services import ServiceCall, Services
+from assay_bridge.session_size import reading_s
 from assay_core.errors import DataError
 from assay_core.realization import TrialRealization
 from assay_msgs.srv import AdvanceTrial, CloseSession, FinishTrial, OpenSession, StartTrial
@@ -63,17 +65,23 @@ class BenchmarkCalls:
             OpenSession,
             OPEN_SESSION,
             request,
-            deadline_s=self._config.service_s,
+            deadline_s=self._config.service_s + reading_s(Path(directory)),
             ready_s=self._config.connect_s,
             node=NODE,
             repeat_s=self._repeat_s,
         )
         return SessionOpened(int(answer.next_plan_index), answer.head_hash)
 
-    def close_session(self, status: int, reason: str) -> str:
-        """Close the session and return the seal's root hash; empty when it was not sealed."""
+    def close_session(self, status: int, reason: str, longest_s: float) -> str:
+        """Close the session and return the seal's root hash; empty when it was not sealed.
+
+        Args:
+            status: ``CloseSession.Request.STATUS_*``.
+            reason: Why, when it is not done.
+            longest_s: What the benchmark node may take beyond an ordinary answer (see `session_size.sealing_s`) [s].
+        """
         request = CloseSession.Request(session_id=self._config.session_id, status=status, reason=reason)
-        return str(self._call(CloseSession, "benchmark/close_session", request).root_hash)
+        return str(self._call(CloseSession, "benchmark/close_session", request, longest_s).root_hash)
 
     def start_trial(
         self, trial_id: str, plan_index: int, attempt: int, entry_json: str
@@ -134,9 +142,9 @@ class BenchmarkCalls:
         )
         return int(self._call(FinishTrial, "benchmark/finish_trial", request).state)
 
-    def _call(self, kind: Any, name: str, request: Any) -> Any:
+    def _call(self, kind: Any, name: str, request: Any, more_s: float = 0.0) -> Any:
         return self._services.call(
-            kind, name, request, deadline_s=self._config.service_s, node=NODE, repeat_s=self._repeat_s
+            kind, name, request, deadline_s=self._config.service_s + more_s, node=NODE, repeat_s=self._repeat_s
         )
 
     @property

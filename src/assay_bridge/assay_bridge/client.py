@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from assay_bridge.motion import LockstepMotion, PacedMotion, nodes_on_graph
 from assay_bridge.policy_calls import PolicyCalls
 from assay_bridge.publishers import Strangers
 from assay_bridge.services import ServiceCall, Services
+from assay_bridge.session_size import sealing_s
 from assay_bridge.spinner import Gate, Spinner
 from assay_bridge.trial_watch import TERMINAL, TrialWatch
 from assay_core.errors import RigFault
@@ -32,7 +34,7 @@ from assay_core.plan import trial_id
 from assay_core.program import command
 from assay_core.realization import TrialRealization
 from assay_msgs.msg import TrialState
-from assay_msgs.srv import ResetWorld
+from assay_msgs.srv import CloseSession, ResetWorld
 from assay_ros.convert import to_ns
 
 __all__ = ["GraphClient"]
@@ -79,6 +81,8 @@ class GraphClient:
         self._trial = TrialWatch(self._spinner, self._idle, config.session_id)
         self._realization_msg: Any = None
         self._closed = False
+        self._directory = Path()
+        """Of the open session."""
         self._ahead: ServiceCall | None = None
         """A report of `advance_ahead` whose answer is still to be looked at."""
         self._heart = Heart(node, config.session_id, config.runner_id)
@@ -162,6 +166,7 @@ class GraphClient:
             ConfigError: Another session is open, the plan differs, or the session is sealed.
             DeadlineError: No answer in time.
         """
+        self._directory = Path(directory)
         opened = self._benchmark.open_session(directory, plan_hash, resume=resume)
         self._heart.beating = True
         self._heart.beat()
@@ -174,7 +179,8 @@ class GraphClient:
             status: ``CloseSession.Request.STATUS_*``.
             reason: Why, when it is not done.
         """
-        root_hash = self._benchmark.close_session(status, reason)
+        done = status == CloseSession.Request.STATUS_DONE
+        root_hash = self._benchmark.close_session(status, reason, sealing_s(self._directory) if done else 0.0)
         self._heart.beating = False
         return root_hash
 

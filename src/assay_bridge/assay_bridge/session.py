@@ -21,6 +21,7 @@ from assay_bridge.policy_calls import NodeHangs
 from assay_bridge.record import dumps, from_record, json_native, judged_part
 from assay_bridge.scoring import score_record, storable_score
 from assay_bridge.session_end import AttemptEnd, SessionEnd, Stopped, Verdict
+from assay_bridge.session_size import sealing_words
 from assay_bridge.sink import AssaySink
 from assay_bridge.stop import Interrupted, Watch
 from assay_bridge.trial_runner import SAFETY_CHAIN, Ending, Motion, run_motion
@@ -378,6 +379,8 @@ class SessionRunner:
                 with self.watch.stop.finishing(FINISH_S):
                     warnings += self._pictures.close(PICTURES_S)
                     derived = self.derive()
+                    if words := sealing_words(self.directory):
+                        self.progress.message(words)
                     root_hash = self.graph.close_session(status, reason)
             else:
                 warnings += self._pictures.close(FAREWELL_S if verdict is Verdict.INTERRUPTED else PICTURES_S)

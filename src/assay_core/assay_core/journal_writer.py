@@ -129,9 +129,21 @@ class JournalWriter:
 
     @classmethod
     def resume(
-        cls, directory: str | Path, *, clock: Callable[[], int] = time.time_ns, probe: Probe | None = None
+        cls,
+        directory: str | Path,
+        *,
+        clock: Callable[[], int] = time.time_ns,
+        probe: Probe | None = None,
+        take: Callable[[JournalEvent], None] = lambda _: None,
     ) -> JournalWriter:
         """Open the journal of an unsealed session to append to it, after checking every event in it.
+
+        Args:
+            directory: Session directory.
+            clock: Wall time [ns since 1970].
+            probe: Called around each commit; for tests.
+            take: Called with each event, in order; what it raises is passed on, and the session let go. A long
+                journal takes its time to read: who needs its events gets them here.
 
         Raises:
             SessionInUse: Another process writes this session.
@@ -150,6 +162,7 @@ class JournalWriter:
                 head = (-1, GENESIS_HASH)
                 for event in read_events(connection, path):
                     head = (event.idx, event.hash)
+                    take(event)
             except BaseException:
                 connection.close()
                 raise

@@ -8,11 +8,14 @@ Sealing does not prove who sealed; publishing the root hash elsewhere does.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import sqlite3
 import stat
+import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -26,12 +29,16 @@ from assay_core.journal_reader import JournalReader
 from assay_core.seal_file import SEAL_FILE
 from assay_core.session_lock import LOCK_FILE, SessionLock
 
-__all__ = ["ADDENDA", "SEAL_FILE", "SEAL_SCHEMA_VERSION", "Finding", "verify_seal", "write_seal"]
+__all__ = ["ADDENDA", "SEAL_FILE", "SEAL_SCHEMA_VERSION", "SETTLE_S", "Finding", "verify_seal", "write_seal"]
 
 SEAL_SCHEMA_VERSION = 1
 ADDENDA = "addenda"
 """Directory of later gradings and corrections, each chained to the seal; not covered by it."""
 
+SETTLE_S = 20.0
+"""How long sealing waits for those who read the journal [s]."""
+
+_SETTLE_POLL_S = 0.02
 _CHUNK = 1 << 20
 
 
@@ -140,18 +147,24 @@ def verify_seal(session_dir: str | Path) -> list[Finding]:
 
 
 def _settle(path: Path) -> None:
-    """Write everything into the main file and leave no write-ahead log behind."""
-    try:
-        connection = sqlite3.connect(path, timeout=5.0, isolation_level=None)
+    """Write everything into the main file and leave no write-ahead log behind, once nobody reads the journal."""
+    end, turn = time.monotonic() + SETTLE_S, threading.Event()
+    while True:
         try:
-            mode = connection.execute("PRAGMA journal_mode = DELETE").fetchone()[0]
-        finally:
-            connection.close()
-    except sqlite3.Error as error:
-        raise DataError(f"{path}", expected="a journal to settle", got=str(error), fix="check disk and file") from error
-    if mode != "delete":
-        fix = "close whatever reads the journal, then close the session again"
-        raise DataError(f"{path}", expected="nobody to read the journal", got=f"mode '{mode}'", fix=fix)
+            with contextlib.closing(sqlite3.connect(path, timeout=0.0, isolation_level=None)) as connection:
+                mode = connection.execute("PRAGMA journal_mode = DELETE").fetchone()[0]
+        except sqlite3.Error as error:
+            # SQLite does not wait for readers here, whatever its time-out.
+            if "locked" not in str(error) and "busy" not in str(error):
+                got, fix = str(error), "check disk and file"
+                raise DataError(f"{path}", expected="a journal to settle", got=got, fix=fix) from error
+            mode = str(error)
+        if mode == "delete":
+            return
+        if time.monotonic() > end:
+            fix = "close whatever reads the journal, such as sqlite3, then close the session again"
+            raise DataError(f"{path}", expected=f"no reader of the journal for {SETTLE_S:g} s", got=mode, fix=fix)
+        turn.wait(_SETTLE_POLL_S)
 
 
 def _files(directory: Path) -> Iterator[tuple[str, Path, bool]]:

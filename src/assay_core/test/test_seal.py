@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import sqlite3
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -45,6 +47,32 @@ def test_an_intact_session_verifies_and_reading_changes_nothing(session: Path) -
     assert seal["root_hash"] == root
     assert seal["journal"]["head_hash"] == reader.head_hash
     assert seal["session_id"] == "s1"
+
+
+def test_sealing_waits_for_those_who_look_at_the_journal(session: Path) -> None:
+    reader = sqlite3.connect(session / JOURNAL_FILE, check_same_thread=False)
+    assert reader.execute("SELECT count(*) FROM trials").fetchone() == (2,)
+    leaving = threading.Timer(0.3, reader.close)
+    leaving.start()
+    try:
+        write_seal(session)
+    finally:
+        leaving.join()
+    assert verify_seal(session) == []
+
+
+def test_a_reader_that_stays_is_told_of_and_the_seal_can_be_made_later(
+    session: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("assay_core.seal.SETTLE_S", 0.2)
+    reader = sqlite3.connect(session / JOURNAL_FILE)
+    reader.execute("SELECT count(*) FROM trials").fetchone()
+    with pytest.raises(DataError, match="expected no reader of the journal for 0.2 s, got .* fix: close whatever reads"):
+        write_seal(session)
+    assert not (session / SEAL_FILE).exists()
+    reader.close()
+    write_seal(session)
+    assert verify_seal(session) == []
 
 
 def test_sha256sum_alone_is_enough_to_check_it(session: Path, tmp_path: Path) -> None:

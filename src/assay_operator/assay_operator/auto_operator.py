@@ -125,7 +125,7 @@ class AutoOperator(Node):
 
     def _on_trial(self, message: TrialState) -> None:
         self._trial = message
-        self._outbox.keep_only(message.trial_id)
+        self._outbox.keep_only(message.session_id, message.trial_id)
         self._judging = message.state == TrialState.JUDGE and not message.has_verdict
         if message.state == TrialState.ARRANGE and "operator" in message.waiting_for:
             self._send_ready(message)
@@ -150,6 +150,7 @@ class AutoOperator(Node):
     def _send_ready(self, trial: TrialState) -> None:
         message = Ready(
             uuid=stable_uuid(trial.session_id, trial.trial_id, "ready", self.params.operator_id),
+            session_id=trial.session_id,
             trial_id=trial.trial_id,
             operator_id=self.params.operator_id,
             source="auto",
@@ -172,6 +173,7 @@ class AutoOperator(Node):
         said = (judgement.outcome, str(judgement.stage), judgement.note)
         message = Verdict(
             uuid=stable_uuid(trial.session_id, trial.trial_id, "verdict", self.params.grader_id, *said),
+            session_id=trial.session_id,
             trial_id=trial.trial_id,
             grader_id=self.params.grader_id,
             source="checker",

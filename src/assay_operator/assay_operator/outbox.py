@@ -79,10 +79,11 @@ class Outbox:
             self.refused += 1
             self._warn(f"trial {receipt.trial_id}: refused: {receipt.message}")
 
-    def keep_only(self, trial_id: str) -> None:
+    def keep_only(self, session_id: str, trial_id: str) -> None:
         """Forget what concerns other trials: it is too late for it."""
-        for key in [key for key, letter in self._letters.items() if letter.message.trial_id != trial_id]:
-            del self._letters[key]
+        of_it = (session_id, trial_id)
+        letters = self._letters.items()
+        self._letters = {k: v for k, v in letters if (v.message.session_id, v.message.trial_id) == of_it}
 
     def tick(self, now_s: float) -> None:
         """Send again what is due, give up what is overdue."""

@@ -88,10 +88,11 @@ def realization_from_msg(msg: Realization) -> TrialRealization:
     )
 
 
-def verdict_to_msg(data: VerdictContent, trial_id: str) -> Verdict:
+def verdict_to_msg(data: VerdictContent, session_id: str, trial_id: str) -> Verdict:
     """Return the message of a verdict, as its grader sent it."""
     msg = Verdict(
         uuid=data.uuid,
+        session_id=session_id,
         trial_id=trial_id,
         grader_id=data.grader_id,
         source=data.source,

@@ -74,7 +74,7 @@ def test_a_torn_or_foreign_frame_is_refused(change: dict[str, object]) -> None:
 )
 def test_a_verdict_becomes_the_message_that_its_grader_sent(outcome: str, reason: str, stage: int | None) -> None:
     said = VerdictContent("u-2", "ann", outcome, reason, stage, "a note", "rqt", "u-1", 5_000_000_001, 6_000_000_002)
-    message = convert.verdict_to_msg(said, "000003-1")
+    message = convert.verdict_to_msg(said, "s1", "000003-1")
     assert (message.uuid, message.supersedes, message.trial_id) == ("u-2", "u-1", "000003-1")
     assert (message.grader_id, message.source, message.note) == ("ann", "rqt", "a note")
     assert (convert.to_ns(message.asked_at), convert.to_ns(message.header.stamp)) == (5_000_000_001, 6_000_000_002)

@@ -32,6 +32,7 @@ KINDS: Mapping[str, str] = {
 """Kinds of faults and what they do."""
 
 _CAMERA_KINDS = ("drop", "freeze", "torn", "wrong_size")
+_WITHOUT_REPEATS = ("silent", "die")
 _ALWAYS = ("at", "from", "until", "every", "probability", "trial", "once")
 
 
@@ -138,6 +139,8 @@ def _parse_one(line: str, index: int) -> Fault:
         fields["first"] = fields["last"] = _whole(line, given["at"])
     if fields.get("last", math.inf) < fields.get("first", 0):
         raise _error(line, "until at or after from", f"from={fields.get('first', 0)}, until={fields['last']}")
+    if fields.get("once") and kind in _WITHOUT_REPEATS:
+        raise _error(line, f"no once with {kind}: a world that says nothing repeats nothing", "once=true")
     targets = _targets(line, kind, given)
     if kind == "late" and ("steps" in given) == ("seconds" in given):
         raise _error(line, "either steps=N or seconds=S", "neither" if "steps" not in given else "both")

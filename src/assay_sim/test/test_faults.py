@@ -85,3 +85,10 @@ def test_every_kind_needs_no_more_than_its_name(kind):
 def test_mistakes_are_named(text, message):
     with pytest.raises(ConfigError, match=message):
         parse_faults(text)
+
+
+@pytest.mark.parametrize("kind", ["silent", "die"])
+def test_once_is_refused_where_nothing_is_repeated(kind):
+    with pytest.raises(ConfigError, match=f"expected no once with {kind}: a world that says nothing repeats nothing"):
+        parse_faults(f"{kind}:at=1,once=true")
+    assert parse_faults(f"{kind}:at=1,once=false")[0].kind == kind
