@@ -30,11 +30,14 @@ class Observer(Node):
         self.receipts: list[Receipt] = []
         """In the order of arrival; other threads read, none writes."""
         self.trial: TrialState | None = None
+        self.published = 0
+        """How often benchmark/trial was published."""
         self.create_subscription(Receipt, "benchmark/receipt", self.receipts.append, qos.EVENT)
         self.create_subscription(TrialState, "benchmark/trial", self._on_trial, qos.LATCHED)
 
     def _on_trial(self, message: TrialState) -> None:
         self.trial = message
+        self.published += 1
 
     def state(self) -> tuple[str, State] | None:
         """Return trial and state as last published."""

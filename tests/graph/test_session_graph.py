@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -220,6 +221,33 @@ def test_kill_9_loses_nothing_acknowledged_and_the_session_goes_on(tmp_path: Pat
     assert len(verdicts) >= trials - len(KILLS), "the witness missed verdicts"
     assert len(readies) >= len(verdicts)
     assert len(reader.attempts()) <= trials + len(KILLS), "a death cost more than the attempt that it befell"
+
+
+def test_kill_9_at_random_instants_loses_nothing_acknowledged(tmp_path: Path) -> None:
+    """Any process dies, after any number of publications of a trial's state."""
+    seed = int(os.environ.get("ASSAY_TEST_SEED") or random.SystemRandom().randrange(2**32))
+    print(f"repeat with ASSAY_TEST_SEED={seed}")
+    dice, session, trials, deaths = random.Random(seed), tmp_path / "s", 60, 4
+    with domain() as number, observing(number) as observer:
+        env = {"ROS_DOMAIN_ID": str(number)}
+        for round_number in range(deaths):
+            victim = dice.choice(sorted({*NODES, "runner"}))
+            with resumed(tmp_path, trials, first=round_number == 0, env=env) as run:
+                wait_for(lambda run=run: set(run.nodes()) >= NODES, "five processes")
+                nodes = {**run.nodes(), "runner": psutil.Process(run.process.pid)}
+                heard = observer.published + dice.randrange(1, 40)
+                wait_for(lambda n=heard: observer.published >= n, "publications")
+                kill(nodes[victim])
+                assert run.wait() == (-signal.SIGKILL if victim == "runner" else 1), f"{victim}: {run.stderr()}"
+                assert "Traceback" not in run.stderr()
+                assert run.survivors() == [], f"{victim}: processes outlived the runner"
+            observer.check_journal(session)
+        reader = resume(tmp_path, trials, env)
+        observer.check_journal(session)
+        verdicts = observer.acknowledged()
+    decided = {result.trial_id for result in reader.results()}
+    assert {receipt.trial_id for receipt in verdicts.values()} <= decided, "an acknowledged verdict does not count"
+    assert len(reader.attempts()) <= trials + deaths, "a death cost more than the attempt that it befell"
 
 
 def kill_in(run: Assay, victim: str, state: State, observer: Observer) -> str:

@@ -42,6 +42,38 @@ def test_a_compiler_that_cannot_link_counts_as_missing(tmp_path):
     assert [need.what for need in needs if "compiler" in need.what] == ["a working C++ compiler"]
 
 
+@pytest.mark.parametrize(
+    ("variable", "value", "got"),
+    [
+        ("CC", "/nonexistent", "no such program"),
+        ("CXX", "/nonexistent", "no such program"),
+        ("CXX", "no-such-compiler -O2", "no such program on PATH"),
+        ("CC", "gcc '-O2", "No closing quotation"),
+        ("CC", " ", "only spaces"),
+    ],
+)
+def test_a_compiler_that_is_named_and_not_there_is_refused_by_name(tmp_path, variable, value, got):
+    with pytest.raises(SetupError) as caught:
+        machine.missing("wheels", sys.executable, {**os.environ, variable: value}, tmp_path)
+    text = str(caught.value)
+    assert text.startswith(f"{variable}={value}: expected a compiler")
+    assert f"got {got}" in text
+    assert f"fix: correct {variable}, or unset it" in text
+    assert caught.value.code == 2, "it is the user's to correct; nothing was downloaded"
+
+
+def test_a_named_compiler_that_makes_no_program_is_refused_by_name(tmp_path):
+    broken = write(tmp_path / "broken", "#!/bin/sh\nexit 1\n", executable=True)
+    with pytest.raises(SetupError, match=r"CXX=.*broken: expected a C\+\+ compiler that makes a program"):
+        machine.missing("wheels", sys.executable, {**os.environ, "CXX": str(broken)}, tmp_path)
+
+
+def test_a_named_compiler_may_have_arguments(tmp_path):
+    environ = {**os.environ, "CC": "cc -O2", "CXX": "c++ '-O2' -g"}
+    needs = machine.missing("wheels", sys.executable, environ, tmp_path)
+    assert not [need for need in needs if "compiler" in need.what]
+
+
 def test_a_python_without_headers_and_venv_is_told_so_by_package(monkeypatch, tmp_path):
     answers = {"sysconfig": "False", "ensurepip": None, "version_info": "3.12"}
     monkeypatch.setattr(
