@@ -187,4 +187,6 @@ def test_a_launch_with_a_task_runs_the_session_and_ends_with_it(tmp_path: Path) 
             check=False,
         )
     assert done.returncode == 0, done.stderr
+    told = done.stdout + done.stderr
+    assert re.search(r"\[runner\] +pour_pasta/full-box +1 +1 +1\.00 +\[0\.03, 1\.00\]", told), told
     assert (tmp_path / "s" / "summary.json").is_file()

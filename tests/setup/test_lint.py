@@ -59,6 +59,17 @@ def test_each_house_rule_finds_its_slip(layout, path, text, rule, finding):
     assert len(broken(layout, finding, {path: text}, rule)) == 1
 
 
+def test_a_module_that_its_package_readme_leaves_out_is_found(layout):
+    files = dict.fromkeys(
+        [f"src/assay_a/{path}.py" for path in ("assay_a/told", "assay_a/sub/deep", "assay_a/__init__", "test/test_a")],
+        "x = 1\n",
+    )
+    files["src/assay_a/assay_a/left_out.py"] = "x = 1\n"
+    files["src/assay_a/README.md"] = "`told`, `sub/deep.py`, left_out\n"
+    found = broken(layout, "", files, "README names every module")
+    assert found == ["src/assay_a/assay_a/left_out.py: not named in src/assay_a/README.md"], "as code, not as a word"
+
+
 @pytest.mark.parametrize(
     ("path", "text", "rule"),
     [

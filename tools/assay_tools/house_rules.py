@@ -143,6 +143,24 @@ def _defines_node(tree: ast.Module) -> bool:
     return any(ast.unparse(base).rpartition(".")[2] in ("Node", "LifecycleNode") for base in bases)
 
 
+def named_modules(modules: Sequence[Module]) -> list[str]:
+    """Every module of a package is named in its README (as code), so that a stranger finds the file to change."""
+    findings = []
+    named: dict[str, set[str]] = {}
+    for module in modules:
+        package = module.package
+        readme = module.root / "src" / package / "README.md"
+        inside = module.path.parts[len(module.root.parts) :][:3] == ("src", package, package)
+        if not inside or module.path.stem.startswith("__") or not readme.is_file():
+            continue
+        if package not in named:
+            spans = re.findall(r"`([^`\n]+)`", readme.read_text(encoding="utf-8"))
+            named[package] = {word for span in spans for word in re.findall(r"\w+", span)}
+        if module.path.stem not in named[package]:
+            findings.append(f"{module.name}: not named in src/{package}/README.md")
+    return findings
+
+
 _QOS_POSITION = {"create_publisher": 2, "create_subscription": 3, "create_lifecycle_publisher": 2}
 
 
@@ -189,6 +207,7 @@ RULES: dict[str, Rule] = {
     "no ROS in core and benchmarks": no_ros_in_core,
     "package.xml declares what is imported": declared_dependencies,
     "module size": module_size,
+    "README names every module": named_modules,
     "QoS by name": named_qos,
     "waits have a deadline": bounded_waits,
 }

@@ -6,6 +6,7 @@ A missing header is found here in a second, by name, instead of after minutes in
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -51,14 +52,54 @@ def is_debian(os_release: Path = OS_RELEASE) -> bool:
     return "debian" in kin or "ubuntu" in kin
 
 
-def _compiles(compiler: str, environ: Mapping[str, str]) -> bool:
+def _named_in_vain(variable: str, expected: str, got: str, environ: Mapping[str, str]) -> SetupError:
+    """Return the error for a compiler that the user named."""
+    return SetupError(
+        f"{variable}={environ[variable]}",
+        expected=expected,
+        got=got,
+        fix=f"correct {variable}, or unset it to use the compiler of this machine",
+    )
+
+
+def _compiler(variable: str, names: Sequence[str], environ: Mapping[str, str]) -> list[str]:
+    """Return the command of a compiler: the one that a variable names, with its arguments, else the first on PATH.
+
+    Args:
+        variable: ``CC`` or ``CXX``, as CMake reads them.
+        names: Where it is not set, what the compiler may be called.
+        environ: Environment variables.
+
+    Returns:
+        The command; empty where nothing is named and nothing found.
+
+    Raises:
+        SetupError: The variable names no program.
+    """
+    path = environ.get("PATH")
+    if not environ.get(variable):
+        found = next((each for each in (shutil.which(name, path=path) for name in names) if each), None)
+        return [found] if found else []
+    expected = "a compiler, with its arguments if it needs any"
+    try:
+        words = shlex.split(environ[variable])
+    except ValueError as error:  # a quotation that does not end
+        raise _named_in_vain(variable, expected, str(error), environ) from None
+    found = shutil.which(words[0], path=path) if words else None
+    if found is None:
+        got = "only spaces" if not words else "no such program" + ("" if os.sep in words[0] else " on PATH")
+        raise _named_in_vain(variable, expected, got, environ)
+    return [found, *words[1:]]
+
+
+def _compiles(compiler: Sequence[str], environ: Mapping[str, str]) -> bool:
     """Say whether a C++ compiler makes a program: it may be there without its linker or library."""
     with tempfile.TemporaryDirectory(prefix="assay-") as folder:
         source = Path(folder) / "probe.cpp"
         source.write_text("#include <string>\nint main() { return std::string().size(); }\n", encoding="utf-8")
         try:
             done = subprocess.run(
-                [compiler, str(source), "-o", str(source.with_suffix(""))],
+                [*compiler, str(source), "-o", str(source.with_suffix(""))],
                 env=dict(environ),
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
@@ -104,6 +145,10 @@ def missing(mode: str, python: str, environ: Mapping[str, str], src: Path) -> li
         python: The interpreter that the virtual environment is made from.
         environ: Environment variables; ``PATH`` says where programs are looked for.
         src: The folder of the workspace's packages.
+
+    Raises:
+        SetupError: ``CC`` or ``CXX`` names a compiler that is not there or does not work: no package helps, and CMake
+            would use no other.
     """
     needs: list[Need] = []
     debian_python = python.startswith(("/usr/bin/", "/bin/"))
@@ -112,12 +157,12 @@ def missing(mode: str, python: str, environ: Mapping[str, str], src: Path) -> li
     def of_python(kind: str) -> tuple[str, ...]:
         return (f"python{version}-{kind}",) if debian_python else ()
 
-    compiler = environ.get("CXX") or "c++"
-    found = shutil.which(compiler, path=environ.get("PATH")) or shutil.which("g++", path=environ.get("PATH"))
-    if not found or not _compiles(found, environ):
+    cxx, cc = _compiler("CXX", ("c++", "g++"), environ), _compiler("CC", ("cc", "gcc"), environ)
+    if not cxx or not _compiles(cxx, environ):
+        if environ.get("CXX"):
+            raise _named_in_vain("CXX", "a C++ compiler that makes a program", "one that does not", environ)
         needs.append(Need("a working C++ compiler", "to compile the message types", ("g++",)))
-    cc = environ.get("CC") or "cc"
-    if not (shutil.which(cc, path=environ.get("PATH")) or shutil.which("gcc", path=environ.get("PATH"))):
+    if not cc:
         needs.append(Need("a C compiler", "to compile the message types", ("gcc",)))
     header = "import sysconfig, os; p = sysconfig.get_paths()['include']; print(os.path.exists(p + '/Python.h'))"
     if probe(python, header) != "True":

@@ -6,7 +6,6 @@ wheels, which exist for some CPython versions on one platform.
 
 from __future__ import annotations
 
-import os
 import platform
 import shutil
 import subprocess
@@ -165,8 +164,3 @@ def check_platform() -> None:
         got=f"{sys.platform} on {platform.machine()} with {libc or 'another C library'} {version}".rstrip(),
         fix="install ROS 2 Jazzy from its distribution and source it; setup then uses that one (docs/install.md)",
     )
-
-
-def current_environ() -> dict[str, str]:
-    """Return this process's environment without what a surrounding virtual environment or Python left in it."""
-    return {key: value for key, value in os.environ.items() if key not in ("PYTHONHOME", "__PYVENV_LAUNCHER__")}

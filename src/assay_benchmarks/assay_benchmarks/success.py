@@ -182,19 +182,29 @@ def _parameter(blueprint: SceneBlueprint, name: str) -> float | int | str:
 # --- criteria
 
 
-def _place_on(blueprint: SceneBlueprint, _: WorldState) -> SuccessChecker:
-    item, surface = _one(blueprint, "item"), _one(blueprint, "surface")
+def _resting(upper: str, lower: str, tol_m: float) -> SuccessChecker:
+    """Return a check that one object rests on another.
+
+    Args:
+        upper: Name of the object above; its centre must be over the other.
+        lower: Name of the object below.
+        tol_m: Largest distance between the underside of the one and the top of the other, either way [m].
+    """
 
     def check(state: WorldState) -> Verdict:
-        low, _, centre = _box(state, item)
-        surface_low, surface_high, _ = _box(state, surface)
-        gap = float(low[2] - surface_high[2])
-        over = _inside_xy(centre, surface_low, surface_high)
+        low, _, centre = _box(state, upper)
+        lower_low, lower_high, _ = _box(state, lower)
+        gap = float(low[2] - lower_high[2])
+        over = _inside_xy(centre, lower_low, lower_high)
         where = "over" if over else "beside"
-        explanation = f"'{item}' {where} '{surface}', gap {gap * 100:.1f} cm (at most {CONTACT_TOL_M * 100:.0f})"
-        return Verdict(over and abs(gap) <= CONTACT_TOL_M, explanation)
+        explanation = f"'{upper}' {where} '{lower}', gap {gap * 100:.1f} cm (at most {tol_m * 100:.0f})"
+        return Verdict(over and abs(gap) <= tol_m, explanation)
 
     return check
+
+
+def _place_on(blueprint: SceneBlueprint, _: WorldState) -> SuccessChecker:
+    return _resting(_one(blueprint, "item"), _one(blueprint, "surface"), CONTACT_TOL_M)
 
 
 def _stack(blueprint: SceneBlueprint, _: WorldState) -> SuccessChecker:
@@ -277,18 +287,7 @@ def _fold(blueprint: SceneBlueprint, world: WorldState) -> SuccessChecker:
 
 
 def _seal(blueprint: SceneBlueprint, _: WorldState) -> SuccessChecker:
-    lid, container = _one(blueprint, "lid"), _one(blueprint, "container")
-
-    def check(state: WorldState) -> Verdict:
-        low, _, centre = _box(state, lid)
-        container_low, container_high, _ = _box(state, container)
-        gap = float(low[2] - container_high[2])
-        over = _inside_xy(centre, container_low, container_high)
-        where = "over" if over else "beside"
-        explanation = f"'{lid}' {where} '{container}', gap {gap * 100:.1f} cm (at most {SEAL_TOL_M * 100:.0f})"
-        return Verdict(over and abs(gap) <= SEAL_TOL_M, explanation)
-
-    return check
+    return _resting(_one(blueprint, "lid"), _one(blueprint, "container"), SEAL_TOL_M)
 
 
 class _Handoff:

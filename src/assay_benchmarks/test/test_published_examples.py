@@ -110,8 +110,9 @@ from inspect_robots import eval
 for s in log.samples:
     print(s.scene_id, s.reduced["task_success"])
 """)
-    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("pour-pasta-")]
-    assert len(lines) == 5
+    lines = [line.split() for line in capsys.readouterr().out.splitlines() if line.startswith("pour-pasta-")]
+    assert len({scene for scene, _ in lines}) == len(lines) == 5
+    assert [float(rate) for _, rate in lines] == [1.0] * 5, "the scripted policy solves every scene of the mock kitchen"
 
 
 def test_a_simulator_builds_a_scene_and_checks_it() -> None:

@@ -18,6 +18,7 @@ import rclpy
 from rclpy.context import Context
 from rclpy.node import Node
 
+from assay_bridge.advances import Advances
 from assay_bridge.benchmark_calls import OPEN_SESSION, BenchmarkCalls
 from assay_bridge.client_types import ChunkData, ClientConfig, SessionOpened, VerdictData
 from assay_bridge.frames import FrameSet
@@ -25,11 +26,10 @@ from assay_bridge.heartbeat import Heart
 from assay_bridge.motion import LockstepMotion, PacedMotion, nodes_on_graph
 from assay_bridge.policy_calls import PolicyCalls
 from assay_bridge.publishers import Strangers
-from assay_bridge.services import ServiceCall, Services
+from assay_bridge.services import Services
 from assay_bridge.session_size import sealing_s
 from assay_bridge.spinner import Gate, Spinner
 from assay_bridge.trial_watch import TERMINAL, TrialWatch
-from assay_core.errors import RigFault
 from assay_core.plan import trial_id
 from assay_core.program import command
 from assay_core.realization import TrialRealization
@@ -83,11 +83,10 @@ class GraphClient:
         self._closed = False
         self._directory = Path()
         """Of the open session."""
-        self._ahead: ServiceCall | None = None
-        """A report of `advance_ahead` whose answer is still to be looked at."""
         self._heart = Heart(node, config.session_id, config.runner_id)
         self._spinner.heartbeat = self._heart.beat
         self._benchmark = BenchmarkCalls(self._services, config)
+        self._advances = Advances(self._benchmark, self._trial)
         self.policy = PolicyCalls(self._services, config, self.motion.streams)
         self._strangers: Strangers | None = None
 
@@ -100,11 +99,6 @@ class GraphClient:
     def trial_state(self) -> TrialState:
         """The newest message of benchmark/trial of this session."""
         return self._trial.state
-
-    @property
-    def policy_label(self) -> str:
-        """The policy's label that operators may see; empty before its first reset."""
-        return self.policy.label
 
     def tell_waiting(self, tell: Callable[[str, str, tuple[str, ...]], None]) -> None:
         """Have ``tell`` called with trial id, state and who is waited for, once each time that it is a person."""
@@ -197,7 +191,7 @@ class GraphClient:
         Raises:
             DataError: The realization's hash does not agree with its content.
         """
-        self._forget_ahead()
+        self._advances.forget()
         self._trial.follow(trial_id(plan_index, attempt))
         self.motion.begin(self.trial_id)
         self._heart.trial_id, self._heart.step = self.trial_id, 0
@@ -222,15 +216,6 @@ class GraphClient:
         """Return whether the current trial has reached a terminal state."""
         return self._trial.ended
 
-    def check_trial(self) -> None:
-        """Raise when the current trial has reached a terminal state other than DONE.
-
-        Raises:
-            SafetyStop: It was halted for safety.
-            TrialEnded: It was skipped or is invalid.
-        """
-        self._trial.check()
-
     def advance(self, state: int, record_json: str = "") -> int:
         """Report that the trial reached RUNNING, PARKING or JUDGE; return the state in force.
 
@@ -243,25 +228,15 @@ class GraphClient:
             TrialEnded: It ended otherwise.
             RigFault: The benchmark node refused, or did not answer.
         """
-        ahead, self._ahead = self._ahead, None
-        with self._advancing(state, record_json) as call:
-            if ahead is not None:
-                with ahead:
-                    self._advanced(ahead)
-                if ahead.repeated:
-                    # This report may have overtaken the one before it; a repeat of what was accepted is harmless.
-                    call.forget()
-                    call = self._advancing(state, record_json)
-            return self._advanced(call)
+        return self._advances.report(state, record_json)
 
     def judge(self, record_json: str) -> int:
         """Report PARKING, unless that was done already, and JUDGE; see `advance`."""
-        if self._ahead is None and self.trial_state.state == TrialState.RUNNING:
+        if not self._advances.pending and self.trial_state.state == TrialState.RUNNING:
             self.advance(TrialState.PARKING)
         return self.advance(TrialState.JUDGE, record_json)
 
-    @contextlib.contextmanager
-    def advance_meanwhile(self, state: int) -> Iterator[None]:
+    def advance_meanwhile(self, state: int) -> contextlib.AbstractContextManager[None]:
         """Report that the trial reaches a state, and wait for the answer only at the end of the block.
 
         Args:
@@ -270,9 +245,7 @@ class GraphClient:
         Raises:
             As `advance`, at the end of the block.
         """
-        with self._advancing(state) as call:
-            yield
-            self._advanced(call)
+        return self._advances.meanwhile(state)
 
     def advance_ahead(self, state: int) -> None:
         """Report that the trial reached a state; the next `advance` waits for this report's answer too.
@@ -280,23 +253,7 @@ class GraphClient:
         Args:
             state: ``TrialState`` constant.
         """
-        self._ahead = self._advancing(state)
-
-    def _forget_ahead(self) -> None:
-        ahead, self._ahead = self._ahead, None
-        if ahead is not None:
-            ahead.forget()
-
-    def _advancing(self, state: int, record_json: str = "") -> ServiceCall:
-        return self._benchmark.advance_trial(self.trial_id, state, record_json)
-
-    def _advanced(self, call: ServiceCall) -> int:
-        try:
-            return self._benchmark.advanced(call)
-        except RigFault:
-            # The trial may have been ended from elsewhere, which says more than the refusal.
-            self._trial.check()
-            raise
+        self._advances.ahead(state)
 
     def wait_for_verdict(self, deadline_s: float | None = None) -> VerdictData:
         """Wait until a verdict on the current trial was accepted, and return it.
@@ -321,7 +278,7 @@ class GraphClient:
             error: What went wrong; empty when completed.
             record_json: The whole trial record.
         """
-        self._forget_ahead()
+        self._advances.forget()
         return self._benchmark.finish_trial(self.trial_id, status, error, record_json)
 
     # -- motion ------------------------------------------------------------------------------------------------------

@@ -46,6 +46,8 @@ class Derived:
     """What could not be derived, one sentence each."""
     uncounted: Mapping[str, int] = field(default_factory=dict)
     """How many entries have a final result that does not count, by outcome: invalid, skipped, halted."""
+    policy_errors: tuple[int, str] = (0, "")
+    """How many trials count as failures because the policy failed, and what went wrong in the first of them."""
 
 
 def rederive(directory: str | Path, *, status: str = "") -> Derived:
@@ -70,7 +72,8 @@ def rederive(directory: str | Path, *, status: str = "") -> Derived:
     write_summary(directory, summary)
     counted = sum(trial.counted for trial in trials)
     uncounted = Counter(result.outcome for result in fold.results() if not result.counted)
-    return Derived(summary, tuple(logs), counted == len(plan.entries) > 0, tuple(problems), uncounted)
+    complete = counted == len(plan.entries) > 0
+    return Derived(summary, tuple(logs), complete, tuple(problems), uncounted, _policy_errors(fold))
 
 
 def session_status(fold: SessionFold) -> str:
@@ -101,6 +104,15 @@ def _outcomes(fold: SessionFold) -> list[AttemptOutcome]:
         outcome, counted, reason = attempt.outcome()
         found.append(AttemptOutcome(attempt.entry, counted, counted and outcome == "success", (reason,)))
     return found
+
+
+def _policy_errors(fold: SessionFold) -> tuple[int, str]:
+    count, first = 0, ""
+    for attempt in fold.attempts.values():
+        outcome, counted, reason = attempt.outcome()
+        if counted and outcome == "failure" and attempt.verdict is None:
+            count, first = count + 1, first or reason
+    return count, first
 
 
 def _logged(fold: SessionFold, problems: list[str]) -> list[LoggedTrial]:

@@ -63,7 +63,6 @@ class Motion:
         self._rests_on = (*self.streams, TRIAL_STATE)
         self.trial_id = ""
         self.steps = 0
-        self.resends = 0
         self._subscriptions: dict[str, Any] = {}
         node = spinner.node
         for name, buffer in self._buffers.items():
@@ -130,7 +129,6 @@ class Motion:
 
     def resend(self) -> None:
         """Send the last commands again; a lockstep world answers by publishing that step's streams again."""
-        self.resends += 1
         self._publish()
 
     def _checked(self, action: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -277,7 +275,6 @@ class PacedMotion(Motion):
     def __init__(self, spinner: Spinner, config: ClientConfig) -> None:
         super().__init__(spinner, config)
         self._next = 0.0
-        self.late = 0
 
     def first(self, stamp_ns: int, republish: Callable[[], None]) -> FrameSet:  # noqa: ARG002 (time runs on)
         """Return the first complete frame set, none of whose samples is older than ``stamp_ns`` or the tolerance.
@@ -315,7 +312,6 @@ class PacedMotion(Motion):
         self._next += period_s
         if now >= self._next:
             # The caller took longer than a period, as inference may: the schedule starts anew.
-            self.late += self.steps > 0
             self._next = now + period_s
         self._spinner.pause(self._next)
         self._spinner.check()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from inspect_robots.task import Task
 
 __all__ = [
-    "BACKENDS",
     "OPERATORS",
     "EvalOptions",
     "check_policy",
@@ -40,9 +39,6 @@ __all__ = [
     "policy_misfit",
     "resolve_tasks",
 ]
-
-BACKENDS: tuple[str, ...] = ("mock",)
-"""Back ends that `eval.launch.yaml` includes."""
 
 OPERATORS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "auto": (("auto",), ("checker",)),
@@ -57,9 +53,11 @@ LIST_S = 30.0
 """The same, for one of a list of policies [s]."""
 
 MAX_SEED = 2**63 - 1
-MAX_EPOCHS = 100_000
 MAX_ENTRIES = 20_000
 """Trials of one plan; the benchmark node reads them within a tenth of the time that the runner waits."""
+
+MAX_EPOCHS = MAX_ENTRIES
+"""Realizations per instance: no plan of a single instance may hold more."""
 
 
 @dataclass(frozen=True)
@@ -97,11 +95,18 @@ class EvalOptions:
     """Whether a clip of each trial is kept beside its last pictures."""
 
 
-def make_plan(options: EvalOptions, *, session_id: str | None = None, created: datetime | None = None) -> Plan:
+def make_plan(
+    options: EvalOptions,
+    *,
+    backends: Iterable[str] | None = None,
+    session_id: str | None = None,
+    created: datetime | None = None,
+) -> Plan:
     """Return the plan of a session.
 
     Args:
         options: What the user asks for.
+        backends: Names of the back ends that there are; None where the graph of one runs already.
         session_id: None makes one from time, task and policy.
         created: None takes the time now.
 
@@ -109,8 +114,8 @@ def make_plan(options: EvalOptions, *, session_id: str | None = None, created: d
         ConfigError: Something cannot be served; the message says what was expected, what came and how to fix it.
     """
     _check_numbers(options)
-    if options.backend not in BACKENDS:
-        raise unknown_name("back end", options.backend, BACKENDS)
+    if backends is not None and options.backend not in (known := tuple(backends)):
+        raise unknown_name("back end", options.backend, known)
     if options.operator not in OPERATORS:
         raise unknown_name("operator", options.operator, OPERATORS)
     check_policy(options.policy)

@@ -37,8 +37,11 @@ AGAIN_S = 0.5
 """Pause before a busy policy is asked again [s]."""
 
 
+_RESTART = "fix: resume, which starts a fresh policy node; with --attach, restart the policy node first"
+
+
 class NodeHangs(RigFault):
-    """The policy's node lives and has answered nothing since an earlier trial: only a restart helps."""
+    """The policy's node lives, and it or its policy does not come back from an earlier trial: only a restart helps."""
 
 
 class PolicyCalls:
@@ -73,7 +76,8 @@ class PolicyCalls:
         Raises:
             ConfigError: The policy is not known, does not fit the rig, or reads a stream that the rig does not have.
             PolicyError: The policy failed, or did not prepare in time.
-            RigFault: The policy's node is gone, its server does not answer, or it hangs since an earlier trial.
+            NodeHangs: Node or policy hang since an earlier trial.
+            RigFault: The policy's node is gone, or its server does not answer.
         """
         request = ResetPolicy.Request(
             session_id=self._config.session_id,
@@ -94,6 +98,9 @@ class PolicyCalls:
         while time.monotonic() < begun + patience_s.get(answer.code, 0.0):
             self._services.pause(AGAIN_S)
             answer = self._ask(ResetPolicy, "policy/reset", request, self._config.reset_s)
+        if answer.code == ResultCode.BUSY:
+            told = str(answer.message).partition(". fix: ")[0] or "busy"
+            raise NodeHangs(f"policy/reset: not ready after {self._config.reset_s:g} s: {told}. {_RESTART}")
         _must_be_ok("policy/reset", answer)
         unknown = sorted(set(answer.streams) - self._served)
         if unknown:
@@ -157,9 +164,7 @@ class PolicyCalls:
             if not self._services.alive(NODE):
                 raise
             if self._hangs_since not in ("", request.trial_id):
-                raise NodeHangs(
-                    f"{error}; it hangs since trial {self._hangs_since}. fix: restart the policy node, then resume"
-                ) from error
+                raise NodeHangs(f"{error}; it hangs since trial {self._hangs_since}. {_RESTART}") from error
             self._hangs_since = request.trial_id
             raise PolicyError(str(error)) from error
         self._hangs_since = ""

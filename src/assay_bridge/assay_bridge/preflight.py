@@ -104,7 +104,7 @@ def check_directory(directory: Path) -> None:
 def check_ros_log() -> None:
     """Check that ROS 2 can write its own log of this process: without one, it cannot join a graph at all.
 
-    Where the user named no directory and the usual one cannot be written, a temporary one serves.
+    Where the user named no directory and the usual one cannot be written, or there is no home, a temporary one serves.
 
     Raises:
         ConfigError: The directory that the user named cannot be written.
@@ -112,6 +112,8 @@ def check_ros_log() -> None:
     named = os.environ.get("ROS_LOG_DIR") or ""
     home = os.environ.get("ROS_HOME") or "~/.ros"
     try:
+        if not named and not os.environ.get("HOME"):  # ROS 2 does not ask the system where it is, as Python does
+            raise RuntimeError("HOME is not set")
         directory = Path(named or f"{home}/log").expanduser()
         directory.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=directory):

@@ -47,9 +47,6 @@ AUTOMATIC_S = 60.0
 PERSON_S = 4 * 3600.0
 """The same for a person [s]."""
 
-SIMULATED = frozenset({"mock"})
-"""Back ends in which a world judges progress."""
-
 
 @dataclass(frozen=True)
 class Job:
@@ -65,12 +62,19 @@ class Job:
     """Entries that have one."""
     resume: bool = False
     """Whether there is a journal."""
+    has_world: bool = True
+    """Whether a simulated world of the back end judges progress."""
     fresh: bool = False
     """Whether the directory was made for this run and may go again if the session never opens."""
 
 
-def client_config(plan: Plan) -> ClientConfig:
-    """Return rig, rate and deadlines of a session."""
+def client_config(plan: Plan, *, has_world: bool) -> ClientConfig:
+    """Return rig, rate and deadlines of a session.
+
+    Args:
+        plan: Its plan.
+        has_world: Whether a simulated world of the back end judges progress.
+    """
     from assay_bridge.client_types import ClientConfig
 
     patience_s = AUTOMATIC_S if plan.operator == "auto" else PERSON_S
@@ -79,7 +83,7 @@ def client_config(plan: Plan) -> ClientConfig:
         control_hz=plan.control_hz,
         mode=plan.mode,
         session_id=plan.session_id,
-        has_world=plan.backend in SIMULATED,
+        has_world=has_world,
         connect_s=CONNECT_S,
         arrange_s=patience_s,
         verdict_s=patience_s,
@@ -106,7 +110,7 @@ def run_job(job: Job, watch: Watch, progress: Progress) -> tuple[SessionEnd, Der
 
     try:
         with held_back():
-            client = GraphClient(client_config(job.plan), liveness=watch)
+            client = GraphClient(client_config(job.plan, has_world=job.has_world), liveness=watch)
         try:
             if job.plan.operator == "none":
                 client.tell_waiting(lambda *who: progress.message(waiting_words(job.plan, *who)))

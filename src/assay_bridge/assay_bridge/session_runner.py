@@ -17,14 +17,16 @@ from pathlib import Path
 import rclpy
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
+from rich.console import Console
 
 from assay_bridge import exit_codes
-from assay_bridge.planning import EvalOptions, make_plan, session_directory
+from assay_bridge.planning import MAX_EPOCHS, EvalOptions, make_plan, session_directory
 from assay_bridge.preflight import bytes_needed, check_directory, check_disk, create_session
 from assay_bridge.progress import Progress
-from assay_bridge.running import Job, closing_words, exit_code, opening_words, run_job
+from assay_bridge.running import Job, closing_words, exit_code, opening_words, run_job, unvalidated_instances
 from assay_bridge.sessions import check_resumable
 from assay_bridge.stop import Stop, Watch
+from assay_bridge.summary import notes, table
 from assay_core.errors import AssayError, ConfigError, DataError, SafetyStop
 from assay_core.streams import forgiving_output
 from assay_ros.params import declare, param
@@ -32,6 +34,9 @@ from assay_ros.params import declare, param
 __all__ = ["RunnerParams", "eval_options", "main"]
 
 NODE = "runner"
+
+TABLE_WIDTH = 100
+"""Of the table at the end [characters]: a launch file's processes have no terminal of their own."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +47,11 @@ class RunnerParams:
     policy: str = param("scripted", "Policy that the policy node runs")
     policy_args: str = param("", "Arguments of an inspect:NAME policy: key=value, separated by spaces")
     backend: str = param("mock", "Back end of the graph")
+    world: bool = param(True, "Whether a simulated world of the back end judges progress")
     operator: str = param("auto", "Kind of operator", choices=("auto", "none"))
     operators: tuple[str, ...] = param((), "Further ids that may answer ready, skip and abort")
     graders: tuple[str, ...] = param((), "Further ids whose verdicts count")
-    epochs: int = param(0, "Realizations per instance; 0 takes the task's own number", low=0, high=100_000)
+    epochs: int = param(0, "Realizations per instance; 0 takes the task's own number", low=0, high=MAX_EPOCHS)
     seed: int = param(0, "Evaluation seed", low=0, high=2**63 - 1)
     cameras: int = param(3, "Number of cameras", low=0, high=3)
     camera_width: int = param(640, "Width of the pictures", unit="pixels", low=16, high=4096)
@@ -104,13 +110,22 @@ def make_job(params: RunnerParams) -> Job:
     directory = Path(params.session) if params.session else None
     if directory is not None and directory.is_dir():
         found = check_resumable(directory, tell=_say)
-        return Job(found.plan, found.directory, found.plan_hash, found.pending, found.finished, found.has_journal)
+        return Job(
+            found.plan,
+            found.directory,
+            found.plan_hash,
+            found.pending,
+            found.finished,
+            resume=found.has_journal,
+            has_world=params.world,
+        )
     plan = make_plan(eval_options(params))
     directory = session_directory(directory, plan.session_id)
     check_directory(directory)
     check_disk(directory, bytes_needed(plan))
     digest = create_session(directory, plan)
-    return Job(plan, directory, digest, tuple((entry, 0) for entry in plan.entries), fresh=True)
+    pending = tuple((entry, 0) for entry in plan.entries)
+    return Job(plan, directory, digest, pending, has_world=params.world, fresh=True)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -141,6 +156,10 @@ def _run(job: Job, stop: Stop) -> int:
         end, derived = run_job(job, Watch(stop), progress)
     finally:
         progress.close()
+    if derived is not None and (derived.summary["trials"] or derived.summary["invalid"]):
+        Console(file=sys.stderr, width=TABLE_WIDTH).print(table(derived.summary))
+        for line in notes(derived.summary, unvalidated_instances(job.plan), derived.policy_errors):
+            _say(line)
     for line in closing_words(job, end, derived):
         progress.message(line)
     return exit_code(end, derived)

@@ -7,11 +7,13 @@ successes nor failures, but they are shown, with the worst and the best that the
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from assay_core.errors import bounded
 from assay_core.files import write_atomically
 from assay_core.plan import Plan, PlanEntry
 from assay_core.statistics import interval, manski
@@ -26,6 +28,7 @@ __all__ = [
     "Tally",
     "instance_key",
     "notes",
+    "policy_words",
     "summarise",
     "table",
     "tally",
@@ -33,6 +36,15 @@ __all__ = [
 ]
 
 SUMMARY_FILE = "summary.json"
+POLICY_LOG = "policy.log"
+"""Name of the policy node's log in the directory of its graph."""
+
+MOST_WORDS = 300
+"""Longest part of an error that is repeated below the table [characters]."""
+
+_WRAPPING = re.compile(r"^policy/\w+: (?:policy '[^']*': )?| \[[A-Z_]+\]$")
+"""What the services add to a policy's own words."""
+
 INTERVAL_METHOD = "clopper_pearson"
 LEVEL = 0.95
 
@@ -149,12 +161,19 @@ def table(summary: Mapping[str, Any], *, width: int | None = None) -> Renderable
     return shown
 
 
-def notes(summary: Mapping[str, Any], unvalidated: tuple[int, int] = (0, 0)) -> tuple[str, ...]:
+def notes(
+    summary: Mapping[str, Any],
+    unvalidated: tuple[int, int] = (0, 0),
+    policy_errors: tuple[int, str] = (0, ""),
+    logs: Path | None = None,
+) -> tuple[str, ...]:
     """Return what a reader must know beside the numbers, one sentence each.
 
     Args:
         summary: From `summarise`.
         unvalidated: How many of the instances no experts have validated, and how many of those a model wrote.
+        policy_errors: As in `assay_bridge.derived.Derived`.
+        logs: Where the processes of the graph log; None where that is not known.
     """
     limits = summary["tasks"]
     some = next((one for part in limits.values() for one in part["instances"].values()), None)
@@ -170,6 +189,7 @@ def notes(summary: Mapping[str, Any], unvalidated: tuple[int, int] = (0, 0)) -> 
         lines.append(
             f"{summary['invalid']} attempt(s) do not count. Worst and best case: all of them failures, or successes."
         )
+    lines += policy_words(policy_errors, logs)
     count, drafts = unvalidated
     if count:
         whose = "drafts" if drafts == count else f"{drafts} of them"
@@ -179,6 +199,24 @@ def notes(summary: Mapping[str, Any], unvalidated: tuple[int, int] = (0, 0)) -> 
             "take their rates as a check of the system, not as a measurement of a policy."
         )
     return tuple(lines)
+
+
+def policy_words(policy_errors: tuple[int, str], logs: Path | None = None) -> tuple[str, ...]:
+    """Return which failures say that the policy broke, not that it did badly; nothing when there are none.
+
+    Args:
+        policy_errors: As in `assay_bridge.derived.Derived`.
+        logs: Where the processes of the graph log; None where that is not known.
+    """
+    count, first = policy_errors
+    if not count:
+        return ()
+    told = "".join(char if char.isprintable() else " " for char in _WRAPPING.sub("", first)) or "nothing was said"
+    told = bounded(told, MOST_WORDS)
+    lead = "1 of the failures is an error" if count == 1 else f"{count} of the failures are errors"
+    log = None if logs is None else logs / POLICY_LOG
+    where = f"its log: {log}" if log is not None and log.is_file() else "its log says where"
+    return (f"{lead} of the policy (first: {told}); {where}",)
 
 
 def _instance(one: Tally) -> dict[str, Any]:

@@ -109,6 +109,23 @@ def test_a_policy_busy_with_an_earlier_trial_is_waited_for(make_rig):
     assert len(fakes.policy.resets) == 2
 
 
+def test_a_policy_that_never_comes_back_from_an_earlier_trial_needs_a_fresh_node(make_rig):
+    fakes, client = make_rig(reset_s=0.7)
+    client.start_trial(1, 0)
+    fakes.policy.reset_code = (
+        ResultCode.BUSY,
+        "policy 'my' hangs: inference of trial 000000-0 at step 0 has been running for 70.0 s. fix: restart it",
+    )
+    with pytest.raises(NodeHangs) as caught:
+        client.reset_policy({"id": "x"}, 0, 7, "reach")
+    assert str(caught.value) == (
+        "policy/reset: not ready after 0.7 s: policy 'my' hangs: inference of trial 000000-0 at step 0 has been "
+        "running for 70.0 s. fix: resume, which starts a fresh policy node; with --attach, restart the policy node "
+        "first"
+    )
+    assert len(fakes.policy.resets) > 1, "it might have come back"
+
+
 def test_a_policy_that_reads_what_the_rig_lacks_is_refused(make_rig):
     fakes, client = make_rig()
     client.start_trial(0, 0)

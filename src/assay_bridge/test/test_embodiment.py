@@ -232,7 +232,7 @@ def test_the_planned_policy_may_go_by_another_label(make_rig):
     _, client, embodiment, policy = attached(make_rig)
     policy.expect("scripted")
     assert policy.act(embodiment.reset(SCENE, seed=7)).actions
-    assert client.policy_label == "fake"
+    assert client.policy.label == "fake"
 
 
 def test_the_policy_needs_this_embodiment():

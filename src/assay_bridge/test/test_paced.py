@@ -44,7 +44,6 @@ def test_a_slow_caller_starts_a_new_schedule_instead_of_catching_up(make_rig):
     begin = time.monotonic()
     client.step(np.zeros(14))
     assert time.monotonic() - begin >= 0.045, "after a pause the arms must get a whole period again"
-    assert client.motion.late == 1
 
 
 def test_ages_are_measured_against_the_wall_clock(make_rig):

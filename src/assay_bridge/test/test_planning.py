@@ -21,7 +21,7 @@ from inspect_robots.task import Task
 from assay_benchmarks import catalog
 from assay_bridge import planning
 from assay_bridge.planning import EvalOptions, make_plan, policy_misfit
-from assay_bridge.running import unvalidated_instances, waiting_words
+from assay_bridge.running import client_config, unvalidated_instances, waiting_words
 from assay_bridge.software import software_versions
 from assay_core.errors import ConfigError
 from assay_core.instances import TaskInstance, Validation
@@ -32,7 +32,7 @@ NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=timezone.utc)
 
 
 def plan_of(*tasks: str, **options: Any) -> Any:
-    return make_plan(EvalOptions(tasks=tasks, **options), session_id="s", created=NOW)
+    return make_plan(EvalOptions(tasks=tasks, **options), backends=("mock", "other"), session_id="s", created=NOW)
 
 
 def test_the_suite_is_ten_tasks_five_instances_five_realizations() -> None:
@@ -75,6 +75,15 @@ def test_a_plan_survives_its_file(tmp_path: Any) -> None:
     assert plan.software["inspect-robots"]
 
 
+def test_a_back_end_is_taken_on_trust_where_its_graph_runs_already() -> None:
+    assert make_plan(EvalOptions(tasks=("kitchenbench/stack",), backend="elsewhere")).backend == "elsewhere"
+
+
+def test_the_back_end_says_whether_there_is_a_world() -> None:
+    plan = plan_of("kitchenbench/stack", backend="other", mode="paced")
+    assert [client_config(plan, has_world=each).has_world for each in (True, False)] == [True, False]
+
+
 def test_session_ids_do_not_meet() -> None:
     options = EvalOptions(tasks=("kitchenbench/pour_pasta",), policy="inspect:assay")
     first, second = (make_plan(EvalOptions(tasks=("kitchenbench/stack",))).session_id for _ in range(2))
@@ -100,7 +109,7 @@ BAD = {
     ),
     "unknown back end": (("kitchenbench",), {"backend": "mok"}, r"unknown back end 'mok'.*did you mean mock"),
     "unknown operator": (("kitchenbench",), {"operator": "aut"}, r"unknown operator 'aut'.*did you mean auto"),
-    "no epochs": (("kitchenbench",), {"epochs": 0}, r"--epochs: expected a whole number from 1 to 100000, got 0"),
+    "no epochs": (("kitchenbench",), {"epochs": 0}, r"--epochs: expected a whole number from 1 to 20000, got 0"),
     "negative epochs": (("kitchenbench",), {"epochs": -3}, r"--epochs: expected .* got -3"),
     "negative seed": (("kitchenbench",), {"seed": -1}, r"--seed: expected a whole number from 0 to \d+, got -1"),
     "cameras": (("kitchenbench",), {"cameras": 4}, r"cameras: expected 0 to 3, got 4"),
@@ -122,7 +131,7 @@ BAD = {
         r"policy 'scripted': expected no arguments, got 'rows=5'",
     ),
     "malformed arguments": (("kitchenbench",), {"launch": {"policy_args": "rows"}}, r"policy_args: expected key=value"),
-    "too many": (("kitchenbench",), {"epochs": 100_000}, r"plan: expected up to 20000 trials, got 5000000"),
+    "too many": (("kitchenbench",), {"epochs": 20_000}, r"plan: expected up to 20000 trials, got 1000000"),
 }
 
 

@@ -133,6 +133,21 @@ def test_a_log_directory_that_the_user_named_must_be_writable(tmp_path: Path, mo
     preflight.check_ros_log()
 
 
+@pytest.mark.parametrize("home", [None, ""])
+def test_no_home_at_all_keeps_no_session_from_running(
+    home: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if home is None:
+        monkeypatch.delenv("HOME", raising=False)
+    else:
+        monkeypatch.setenv("HOME", home)
+    monkeypatch.delenv("ROS_HOME", raising=False)
+    monkeypatch.setenv("ROS_LOG_DIR", "")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    preflight.check_ros_log()
+    assert Path(os.environ["ROS_LOG_DIR"]).parent == tmp_path
+
+
 def test_a_home_that_cannot_be_written_keeps_no_session_from_running(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from inspect_robots.errors import EmbodimentFault, SafetyAbort
+from inspect_robots.errors import EmbodimentFault, PolicyError, SafetyAbort
 from inspect_robots.log import read_eval_log
 from journalled import TASK, Bench, World, only
 
@@ -147,6 +147,20 @@ def test_endless_rig_faults_end_the_session(world: World) -> None:
     assert end.verdict is Verdict.STOPPED
     assert end.reason.startswith("6 rig faults in a row")
     assert len(world.rig.started) == 6
+
+
+def test_trials_that_the_policy_failed_are_counted_apart(world: World) -> None:
+    def act(trial: str) -> None:
+        if trial in ("000001-0", "000002-0"):
+            raise PolicyError(f"policy/infer: boom in {trial}")
+
+    world.act, world.outcome = act, lambda trial: "failure" if trial == "000003-0" else "success"
+    end = world.run()
+    assert (end.verdict, end.derived) == (Verdict.DONE, world.derive())
+    assert end.derived is not None
+    assert end.derived.policy_errors == (2, "policy/infer: boom in 000001-0"), "a verdict of failure is no error"
+    assert (end.derived.summary["trials"], end.derived.summary["invalid"]) == (4, 0)
+    assert "policy_errors" not in end.derived.summary, "the shape of summary.json is fixed"
 
 
 def test_a_policy_node_that_hangs_for_good_ends_the_session_at_once(world: World) -> None:

@@ -10,7 +10,7 @@ import pytest
 from plans import plan_of
 from rich.console import Console
 
-from assay_bridge.summary import AttemptOutcome, notes, summarise, table, tally, write_summary
+from assay_bridge.summary import MOST_WORDS, AttemptOutcome, notes, policy_words, summarise, table, tally, write_summary
 from assay_core.plan import Plan, PlanEntry
 
 
@@ -142,3 +142,41 @@ def test_notes_say_that_drafts_are_drafts() -> None:
     )
     assert "3 instance(s) are not validated by experts: take" in notes(summary, (3, 0))[-1]
     assert "validated" not in "".join(notes(summary))
+
+
+RAISED = "policy/infer: policy 'inspect:my': RuntimeError: my model exploded [POLICY_FAILED]"
+
+
+def test_notes_say_that_a_policy_broke_and_did_not_do_badly(tmp_path: Path) -> None:
+    summary = summarise(plan(ENTRIES), tally(plan(ENTRIES), ATTEMPTS), "done")
+    said = "3 of the failures are errors of the policy (first: RuntimeError: my model exploded); its log"
+    assert f"{said} says where" in notes(summary, policy_errors=(3, RAISED))
+    (tmp_path / "policy.log").touch()
+    assert f"{said}: {tmp_path / 'policy.log'}" in notes(summary, policy_errors=(3, RAISED), logs=tmp_path)
+    assert f"{said} says where" in notes(summary, policy_errors=(3, RAISED), logs=tmp_path / "gone")
+    assert "policy (first" not in "".join(notes(summary))
+
+
+@pytest.mark.parametrize(
+    ("reason", "first"),
+    [
+        (
+            "policy/infer: policy 'my' did not answer within 9.0 s. fix: look at it [DEADLINE_EXCEEDED]",
+            "policy 'my' did not answer within 9.0 s. fix: look at it",
+        ),
+        (
+            "policy/infer: chunk of policy 'my': got nan at [0, 3] [POLICY_FAILED]",
+            "chunk of policy 'my': got nan at [0, 3]",
+        ),
+        ("policy/infer: policy 'my': E: two\nlines\x1b[2J", "E: two lines [2J"),
+        ("", "nothing was said"),
+    ],
+)
+def test_a_policys_words_fit_one_line(reason: str, first: str) -> None:
+    assert policy_words((1, reason)) == (
+        f"1 of the failures is an error of the policy (first: {first}); its log says where",
+    )
+
+
+def test_long_words_of_a_policy_are_cut() -> None:
+    assert len(policy_words((1, "x" * 4000))[0]) < MOST_WORDS + 100

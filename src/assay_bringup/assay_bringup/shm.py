@@ -52,8 +52,6 @@ class Sweep:
     """Names of removed files."""
     kept: list[str] = field(default_factory=list)
     """Segments and ports of living processes."""
-    freed: int = 0
-    """Bytes."""
 
 
 @dataclass
@@ -224,12 +222,10 @@ def _unlink(directory: Path, resource: _Resource, result: Sweep) -> None:
     for name in sorted(resource.files - set(locks)) + locks:
         path = directory / name
         try:
-            size = path.stat().st_blocks * 512
             path.unlink()
         except OSError:
             continue
         result.removed.append(name)
-        result.freed += size
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -97,12 +97,7 @@ def test_an_argument_means_the_same_in_every_file() -> None:
             assert seen.setdefault(name, content) == content, f"{action.where}: '{name}' differs from another file"
 
 
-def test_every_backend_that_can_be_chosen_has_its_file() -> None:
-    (backend,) = [a for a in arguments(WORKSPACE / "launch" / "eval.launch.yaml") if a.entry.plain("name") == "backend"]
-    for choice in backend.entry.entries["choice"]:
-        assert (WORKSPACE / "launch" / f"{choice.plain('value')}.launch.yaml").is_file()
-
-
+@pytest.mark.parametrize("set_before", [False, True], ids=["unset", "set"])
 @pytest.mark.parametrize(
     ("name", "given"),
     [
@@ -119,14 +114,20 @@ def test_every_backend_that_can_be_chosen_has_its_file() -> None:
     ],
 )  # fmt: skip
 def test_the_graph_resolves_to_the_golden_launch(
-    installed: Prefix, name: str, given: dict[str, str], monkeypatch: pytest.MonkeyPatch
+    installed: Prefix, name: str, given: dict[str, str], set_before: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for variable in (
-        "FASTRTPS_DEFAULT_PROFILES_FILE",
-        "FASTDDS_DEFAULT_PROFILES_FILE",
-        "ROS_AUTOMATIC_DISCOVERY_RANGE",
+    profile = f"{WORKSPACE}/launch/../config/fastdds.xml"
+    for variable, value in (
+        ("FASTRTPS_DEFAULT_PROFILES_FILE", profile),
+        ("FASTDDS_DEFAULT_PROFILES_FILE", profile),
+        ("ROS_AUTOMATIC_DISCOVERY_RANGE", "SYSTEM_DEFAULT"),
+        ("ROS_LOCALHOST_ONLY", "1"),
+        ("ROS_STATIC_PEERS", "192.0.2.1"),
     ):
-        monkeypatch.delenv(variable, raising=False)
+        if set_before:  # what `./assay` sets itself is printed all the same
+            monkeypatch.setenv(variable, value)
+        else:
+            monkeypatch.delenv(variable, raising=False)
     data = resolved(**given).to_json()
     for process in data["processes"]:
         del process["source"]  # lines move with every comment

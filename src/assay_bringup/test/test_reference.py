@@ -5,6 +5,7 @@ Runs where ROS 2's `launch` and `launch_ros` are installed, i.e. on a robot PC.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,8 @@ def described(process: ResolvedProcess) -> dict[str, Any]:
             source.file if source.file is not None else {"key": process.parameter_key, "values": source.values}
             for source in process.parameters
         ],
-        "environment": process.environment,
+        # ROS 2's own is compared by what differs from the launcher's environment.
+        "environment": {k: v for k, v in process.environment.items() if os.environ.get(k) != v},
         "cwd": process.cwd,
     }
 

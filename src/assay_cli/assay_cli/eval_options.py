@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["RunOptions", "parse_eval"]
 
 _MAX_SEED = 2**63 - 1
-_MAX_EPOCHS = 100_000
+_MAX_EPOCHS = 20_000
+"""As `assay_bridge.planning.MAX_EPOCHS` has it, which costs an import."""
 _SIZE = re.compile(r"(\d{1,5})x(\d{1,5})\Z")
 _SETTING = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 

@@ -153,8 +153,10 @@ def run_session(plan: Plan, prepare: Callable[[], Job], *, attach: bool, as_json
                         complain(f"logs of the graph: {logs}")
                     raise
         except Interrupted as interrupt:
-            complain(str(interrupt))
-            if job is not None:
+            if job is None:
+                complain(f"{interrupt} before anything was run: give the same command again")
+            else:
+                complain(str(interrupt))
                 complain(way_on(job.directory))
             return INTERRUPTED
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import fields
@@ -62,7 +63,7 @@ MISTAKES = {
     "instance": (["eval", "pour_pasta/full-bx"], "did you mean pour_pasta/full-box"),
     "epochs": (
         ["eval", "kitchenbench", "--epochs", "-1"],
-        "--epochs: expected a whole number from 1 to 100000, got '-1'",
+        "--epochs: expected a whole number from 1 to 20000, got '-1'",
     ),
     "epochs text": (["eval", "kitchenbench", "--epochs", "five"], "got 'five'"),
     "seed": (["eval", "kitchenbench", "--seed", "-7"], "--seed: expected a whole number from 0"),
@@ -188,6 +189,27 @@ def test_lists_are_json_when_asked(
         assert code == 0
         json.loads(out)
     assert "inspect:kitchen_noop" in json.loads(run(capsys, "list", "policies", "--json")[1])
+
+
+def test_a_copied_launch_file_is_a_back_end(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = Path(__file__).parents[3]
+    for name in ("launch", "config"):
+        shutil.copytree(workspace / name, tmp_path / name)
+    shutil.copy(tmp_path / "launch/mock.launch.yaml", tmp_path / "launch/foo.launch.yaml")
+    monkeypatch.setattr("assay_bringup.launch.locate.share_directory", lambda _environ: tmp_path)
+    assert json.loads(run(capsys, "list", "backends", "--json")[1]) == ["foo", "mock"]
+    assert [line.split()[0] for line in run(capsys, "list", "backends")[1].splitlines()[1:]] == ["foo", "mock"]
+    code, out, err = run(capsys, "launch", "eval", "backend:=foo", "task:=stack", "--print")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["arguments"]["backend"] == "foo"
+    code, _, err = run(capsys, "eval", "stack/cups", "--backend", "fop")
+    assert code == 2
+    assert "unknown back end 'fop': expected one of foo, mock, got 'fop'. fix: did you mean foo?" in err
+    code, _, err = run(capsys, "launch", "eval", "backend:=fop")
+    assert code == 2
+    assert "did you mean foo?" in err
 
 
 def test_names_of_sessions_are_whole_and_reasons_stand_below(

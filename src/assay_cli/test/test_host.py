@@ -14,22 +14,21 @@ from pathlib import Path
 import pytest
 
 from assay_bridge.derived import Derived
-from assay_bridge.planning import BACKENDS, OPERATORS, EvalOptions, make_plan
+from assay_bridge.planning import MAX_EPOCHS, OPERATORS, EvalOptions, make_plan
 from assay_bridge.running import Job
 from assay_bridge.session_end import SessionEnd, Verdict
 from assay_bridge.session_runner import RunnerParams
 from assay_bridge.summary import summarise, tally
+from assay_bringup.launch.backends import backends
 from assay_bringup.launch.resolve import declared_arguments
-from assay_cli.eval_options import _OWN_OPTIONS
+from assay_cli.eval_options import _MAX_EPOCHS, _OWN_OPTIONS
 from assay_cli.host import graph_arguments, log_directory, run_session
 from assay_core.errors import RigFault
-from assay_core.policy_names import BUILTIN_POLICIES
-from assay_policies import registry
 
 
 def test_names_offered_are_those_of_the_launch_file() -> None:
     declared = {argument.name: argument for argument in declared_arguments("eval")}
-    assert declared["backend"].choices == BACKENDS
+    assert declared["backend"].default in backends(os.environ)
     assert set(declared["operator"].choices) == set(OPERATORS)
 
 
@@ -40,13 +39,13 @@ def test_every_argument_that_a_plan_gives_exists() -> None:
     assert set(_OWN_OPTIONS) <= declared | {"noise"}
 
 
-def test_policies_offered_are_those_of_the_policy_node() -> None:
-    assert set(registry._BUILTIN) == set(BUILTIN_POLICIES)
-
-
 def test_the_runner_node_takes_what_the_launch_file_gives() -> None:
     declared = {argument.name for argument in declared_arguments("eval")}
-    assert set(RunnerParams.__dataclass_fields__) <= declared
+    assert set(RunnerParams.__dataclass_fields__) <= declared | {"world"}, "world is what the back end's file says"
+
+
+def test_the_command_line_allows_as_many_epochs_as_a_plan() -> None:
+    assert _MAX_EPOCHS == MAX_EPOCHS
 
 
 def test_a_plan_without_cameras_still_gives_a_size() -> None:

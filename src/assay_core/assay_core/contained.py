@@ -18,6 +18,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from assay_core.tracebacks import strangers_traceback
+
 __all__ = ["Broken", "contained", "in_words"]
 
 MOST_CHARACTERS = 2000
@@ -41,12 +43,13 @@ def in_words(error: BaseException) -> str:
     return f"{type(error).__name__}: {shown}" if shown else type(error).__name__
 
 
-def contained(job: Callable[[], Any], deadline_s: float) -> Any:
+def contained(job: Callable[[], Any], deadline_s: float, *, trace: bool = False) -> Any:
     """Return what ``job()`` returns in a fork of this process; what it prints goes to standard error.
 
     Args:
         job: Returns JSON-native data.
         deadline_s: Longest wait [s].
+        trace: Write the traceback of what it raises to standard error.
 
     Raises:
         Broken: There is no answer; says why.
@@ -57,7 +60,7 @@ def contained(job: Callable[[], Any], deadline_s: float) -> Any:
     read_end, write_end = os.pipe()
     child = os.fork()
     if child == 0:
-        _answer(job, write_end)
+        _answer(job, write_end, trace=trace)
     os.close(write_end)
     try:
         line = _line(read_end, child, time.monotonic() + deadline_s)
@@ -75,7 +78,7 @@ def contained(job: Callable[[], Any], deadline_s: float) -> Any:
     raise Broken(f"the end of its process with exit code {code}" if code >= 0 else f"a crash: signal {-code}")
 
 
-def _answer(job: Callable[[], Any], write_end: int) -> None:
+def _answer(job: Callable[[], Any], write_end: int, *, trace: bool) -> None:
     """Run the job in the copy, and end it."""
     try:
         os.setsid()
@@ -91,6 +94,10 @@ def _answer(job: Callable[[], Any], write_end: int) -> None:
             text = json.dumps(answer)
         except BaseException as error:  # noqa: BLE001 (whatever it is, it is the answer)
             text = json.dumps({"error": in_words(error)})
+            if trace:
+                with contextlib.suppress(Exception):  # standard error may be closed
+                    sys.stderr.write(strangers_traceback(error) + "\n")
+                    sys.stderr.flush()
         data = text.encode() + b"\n"
         while data:
             data = data[os.write(write_end, data) :]

@@ -45,11 +45,6 @@ class Domain:
         """What goes into ``ROS_DOMAIN_ID``."""
         self._holder = holder
 
-    @property
-    def claimed(self) -> bool:
-        """Whether this process holds the domain; False for one that the user named."""
-        return self._holder is not None
-
     def close(self) -> None:
         """Give the domain back. May be called again."""
         if self._holder is not None:

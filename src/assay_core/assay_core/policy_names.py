@@ -6,13 +6,19 @@ both ask here.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from assay_core.errors import ConfigError, unknown_name
 from assay_core.plug_ins import registered_names
 
 __all__ = ["BUILTIN_POLICIES", "INSPECT_PREFIX", "check_policy_name", "policy_names"]
 
-BUILTIN_POLICIES: tuple[str, ...] = ("scripted", "random", "noop")
-"""Policies of the policy node itself."""
+BUILTIN_POLICIES: Mapping[str, str] = {
+    "scripted": "an oracle that knows the mock world's hidden goal",
+    "random": "moves at random",
+    "noop": "holds still",
+}
+"""Policies of the policy node itself, with what each is; `assay_policies.registry` says how they are built."""
 
 INSPECT_PREFIX = "inspect:"
 """``inspect:NAME`` is policy NAME of Inspect Robots."""

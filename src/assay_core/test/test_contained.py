@@ -52,6 +52,16 @@ def test_no_answer_has_a_reason(job, reason) -> None:
         contained(job, 0.3 if "hangs" in reason else 20.0)
 
 
+def test_a_traceback_is_written_where_it_is_asked_for(capfd) -> None:
+    def explode() -> None:
+        raise RuntimeError("my model exploded")
+
+    for trace in (False, True):
+        with pytest.raises(Broken, match="^RuntimeError: my model exploded$"):
+            contained(explode, 20.0, trace=trace)
+        assert ("in explode" in capfd.readouterr().err) is trace
+
+
 def test_descendants_neither_delay_the_answer_nor_stay() -> None:
     def job() -> int:
         return subprocess.Popen(["sleep", "600"], close_fds=False).pid

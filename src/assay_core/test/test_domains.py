@@ -28,7 +28,8 @@ def test_sessions_and_tests_share_no_domain_and_never_take_the_default_one() -> 
 def test_two_holders_get_different_domains_and_a_closed_one_is_free_again() -> None:
     with claim(pool=HIGH) as first, claim(pool=HIGH) as second:
         assert first.number != second.number
-        assert first.claimed
+        with pytest.raises(RigFault):
+            claim(first.number)
     with claim(first.number) as again:
         assert again.number == first.number
 
@@ -74,7 +75,11 @@ def test_a_domain_named_by_the_user_is_taken_as_it_is() -> None:
     assert from_environment({"ROS_DOMAIN_ID": ""}) is None
     named = from_environment({"ROS_DOMAIN_ID": "42"})
     assert named is not None
-    assert (named.number, named.claimed) == (42, False)
+    assert named.number == 42
+    with claim(pool=HIGH) as held:
+        joined = from_environment({"ROS_DOMAIN_ID": str(held.number)})
+        assert joined is not None, "one that somebody holds may be joined"
+        assert joined.number == held.number
 
 
 @pytest.mark.parametrize("raw", ["x", "-1", "233", "1.5"])

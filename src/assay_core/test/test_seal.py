@@ -67,7 +67,7 @@ def test_a_reader_that_stays_is_told_of_and_the_seal_can_be_made_later(
     monkeypatch.setattr("assay_core.seal.SETTLE_S", 0.2)
     reader = sqlite3.connect(session / JOURNAL_FILE)
     reader.execute("SELECT count(*) FROM trials").fetchone()
-    with pytest.raises(DataError, match="expected no reader of the journal for 0.2 s, got .* fix: close whatever reads"):
+    with pytest.raises(DataError, match=r"expected no reader of the journal for 0\.2 s, got .* fix: close whatever"):
         write_seal(session)
     assert not (session / SEAL_FILE).exists()
     reader.close()

@@ -22,6 +22,7 @@ from assay_core.rig import ACTION_DIM, ACTION_LABELS
 from assay_msgs.msg import PolicyChunk, ResultCode
 from assay_msgs.srv import InferPolicy, ResetPolicy
 from assay_policies.api import ChunkOut, Inputs, Policy, Trial, checked
+from assay_policies.failures import FailureLog, sayable
 from assay_policies.streams import StreamStore
 from assay_policies.worker import Worker
 from assay_ros.convert import to_ns
@@ -51,6 +52,8 @@ class _Pending:
     asked: float
     stream_deadline: float
     answer_deadline: float
+    limit: str
+    """Who set its deadline."""
     running: bool = False
 
 
@@ -61,6 +64,7 @@ class PolicyServer:
         policy: The policy.
         store: Samples of the streams it reads.
         worker: Runs slow policies.
+        failures: Keeps the tracebacks of what a policy raises.
         name: The policy's name, e.g. ``inspect:molmoact2``.
         label: Name that operators may see.
         infer_deadline_s: Longest inference [s].
@@ -75,6 +79,7 @@ class PolicyServer:
         policy: Policy,
         store: StreamStore,
         worker: Worker,
+        failures: FailureLog,
         *,
         name: str,
         label: str,
@@ -87,6 +92,7 @@ class PolicyServer:
         self._policy = policy
         self._store = store
         self._worker = worker
+        self._failures = failures
         self._name = name
         self._label = label
         self._infer_deadline_s = infer_deadline_s
@@ -98,6 +104,7 @@ class PolicyServer:
         self._trial_id = ""
         self._session_id = ""
         self._chunks = 0
+        self._hang_told = ""
         self.active = False
         self.latencies = Latencies()
         """Of every inference that came to an end."""
@@ -143,12 +150,15 @@ class PolicyServer:
             self.errors += 1
             _refuse(answer, refused.code, str(refused), reply)
             return
-        limit_s = self._infer_deadline_s
+        limit_s, limit = self._infer_deadline_s, f"infer_deadline_s is {self._infer_deadline_s:g}"
         if math.isfinite(request.deadline_s) and request.deadline_s > 0:
-            limit_s = min(limit_s, request.deadline_s * ANSWER_FRACTION)
+            asked_s = request.deadline_s * ANSWER_FRACTION
+            if asked_s < limit_s:
+                limit_s, limit = asked_s, f"who asked waits {request.deadline_s:g} s"
         self._store.want(stamps)
         now = self._clock()
-        self._pending = _Pending(request, stamps, reply, now, now + min(STREAM_S, limit_s * 0.5), now + limit_s)
+        stream_end = now + min(STREAM_S, limit_s * 0.5)
+        self._pending = _Pending(request, stamps, reply, now, stream_end, now + limit_s, limit)
         self.advance()
 
     def advance(self) -> None:
@@ -167,11 +177,12 @@ class PolicyServer:
                 waited = now - pending.asked
                 self._give_up(pending, ResultCode.STREAM_MISSING, f"not received within {waited:.1f} s: {told}")
         elif now >= pending.answer_deadline:
+            self._tell_hang()
             self._give_up(
                 pending,
                 ResultCode.DEADLINE_EXCEEDED,
                 f"policy '{self._label}' did not answer within {now - pending.asked:.1f} s. "
-                "fix: look at the policy and its server, or raise infer_deadline_s",
+                f"fix: look at the policy and its server; {pending.limit}",
             )
 
     @property
@@ -221,11 +232,17 @@ class PolicyServer:
 
         self._run(f"inference of trial {request.trial_id} at step {request.step}", job, done)
 
-    def _run(self, what: str, job: Callable[[], Any], done: Callable[[Any, BaseException | None], None]) -> None:
+    def _run(self, what: str, job: Callable[[], Any], then: Callable[[Any, BaseException | None], None]) -> None:
+        def done(result: Any, error: BaseException | None) -> None:
+            if error is not None:
+                self._failures.raised(what, _sorted(error)[1], error)
+            then(result, error)
+
         if self._policy.slow:
             busy = self._worker.busy
             if busy:
-                done(None, DeadlineError(f"policy '{self._label}' hangs: {busy}. fix: restart the policy node"))
+                self._tell_hang()
+                then(None, DeadlineError(f"policy '{self._label}' hangs: {busy}. fix: restart the policy node"))
             else:
                 self._worker.submit(what, job, done)
             return
@@ -235,6 +252,13 @@ class PolicyServer:
             done(None, error)
         else:
             done(result, None)
+
+    def _tell_hang(self) -> None:
+        """Say where the policy is that does not come back, once for each job."""
+        job, busy = self._worker.job, self._worker.busy
+        if job and job != self._hang_told:
+            self._hang_told = job
+            self._failures.hangs(busy, self._worker.ident)
 
     def _chunk(self, request: Any, result: Any, latency_s: float) -> PolicyChunk:
         actions, control_hz = result
@@ -294,8 +318,7 @@ class _Refused(Exception):
 
 
 def _refuse(answer: Any, code: int, message: str, reply: Reply) -> None:
-    # A policy's own words may hold what no message can carry, and may be of any length.
-    text = message.replace("\0", "\\0").encode("utf-8", "backslashreplace").decode()
+    text = sayable(message)  # a policy's own words may hold what no message can carry, and may be of any length
     answer.code, answer.message = code, text if len(text) <= MOST_WORDS else text[:MOST_WORDS] + " ..."
     reply(answer)
 

@@ -124,6 +124,13 @@ class InspectPolicy:
         )
         with _Sorted(self.label, self._policy):
             chunk = self._policy.act(observation)
+            if not hasattr(chunk, "actions"):
+                raise PolicyError(
+                    f"chunk of policy '{self.label}'",
+                    expected="an ActionChunk of Inspect Robots",
+                    got=type(chunk).__name__,
+                    fix="correct what act returns",
+                )
             actions = itertools.islice(chunk.actions, MOST_STEPS + 1)  # one too many is enough to refuse it
             rows = [np.asarray(action.data, dtype=np.float64).reshape(-1) for action in actions]
             widths = sorted({row.size for row in rows})

@@ -17,7 +17,7 @@ class PolicyParams:
 
     policy: str = param("scripted", "Policy to serve: scripted, random, noop, or inspect:NAME (of Inspect Robots)")
     policy_args: str = param("", "Arguments of an inspect:NAME policy: key=value, separated by spaces")
-    label: str = param("", "Name of the policy that operators may see; empty takes the policy's own")
+    label: str = param("", "Name of the policy in its answers and chunks; empty takes the policy's own")
     cameras: int = param(3, "How many cameras the rig has: top, left, right", low=0, high=3)
     camera_width: int = param(640, "Width of each picture", unit="pixels", low=16, high=4096)
     camera_height: int = param(360, "Height of each picture", unit="pixels", low=16, high=4096)

@@ -23,8 +23,10 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 
 from assay_core.errors import ConfigError
 from assay_core.policy_names import check_policy_name
+from assay_core.tracebacks import strangers_traceback
 from assay_msgs.msg import PolicyChunk
 from assay_msgs.srv import InferPolicy, ResetPolicy
+from assay_policies.failures import FailureLog, sayable
 from assay_policies.inference import PolicyServer
 from assay_policies.parameters import PolicyParams
 from assay_policies.registry import make_policy
@@ -72,6 +74,9 @@ class PolicyNode(LifecycleNode):
         try:
             policy = make_policy(self._params.settings())
         except ConfigError as error:
+            if trace := strangers_traceback(error):
+                # A warning: whoever brings the graph up takes the newest error of a node for its reason.
+                self.get_logger().warning(f"what the policy raised while it was built:\n{sayable(trace)}")
             self.get_logger().error(str(error))
             return TransitionCallbackReturn.FAILURE
         done = self.create_guard_condition(self._on_worker)
@@ -83,6 +88,7 @@ class PolicyNode(LifecycleNode):
             policy,
             self._store,
             self._worker,
+            FailureLog(self.get_logger().warning),
             name=self._params.policy,
             label=self._params.label or policy.label,
             infer_deadline_s=self._params.infer_deadline_s,

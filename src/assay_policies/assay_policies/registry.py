@@ -1,4 +1,8 @@
-"""Policies by name. A new policy of the workspace is one line here; any policy of Inspect Robots is `inspect:NAME`."""
+"""How the policies of the policy node are built, by name; any policy of Inspect Robots is `inspect:NAME`.
+
+Which names there are stands in `assay_core.policy_names`, since the command that plans a session must not import
+policies. A new policy of the workspace is one line there and one here; a test holds both equal.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +42,7 @@ class PolicySettings:
     args: str = ""
     """Arguments of an Inspect Robots policy, ``key=value`` separated by spaces."""
     label: str = ""
-    """Name that operators may see; empty takes the policy's own."""
+    """Name of the policy in its answers and chunks; empty takes the policy's own."""
 
 
 def check_settings(settings: PolicySettings) -> None:

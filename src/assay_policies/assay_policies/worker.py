@@ -41,6 +41,17 @@ class Worker:
             return ""
         return f"{running[0]} has been running for {time.monotonic() - running[1]:.1f} s"
 
+    @property
+    def job(self) -> str:
+        """What the thread is at, in words; empty when it is free."""
+        running = self._running
+        return running[0] if running is not None else ""
+
+    @property
+    def ident(self) -> int | None:
+        """Which thread it is."""
+        return self._thread.ident
+
     def submit(self, what: str, job: Callable[[], Any], then: Callable[[Any, BaseException | None], None]) -> None:
         """Run ``job`` on the thread; ``then(result, error)`` is called by `collect`.
 

@@ -13,8 +13,9 @@ from inspect_robots.types import Action, ActionChunk
 
 from assay_core.errors import ConfigError, PolicyError, RigFault
 from assay_core.policy_args import parse_policy_args
-from assay_core.policy_names import check_policy_name, policy_names
+from assay_core.policy_names import BUILTIN_POLICIES, check_policy_name, policy_names
 from assay_core.rig import action_high, action_low, cameras
+from assay_policies import registry
 from assay_policies.api import ChunkOut, Inputs, Oracle, Trial, checked
 from assay_policies.builtin import NoopPolicy, RandomPolicy, ScriptedPolicy, straight_line
 from assay_policies.inspect_policy import InspectPolicy
@@ -153,6 +154,11 @@ def test_unknown_names_get_near_matches():
     with pytest.raises(ConfigError, match="the one that asks this node"):
         check_policy_name("inspect:assay")
     assert policy_names()[:3] == ("scripted", "random", "noop")
+
+
+def test_every_name_that_is_offered_can_be_built_and_no_other() -> None:
+    assert list(registry._BUILTIN) == list(BUILTIN_POLICIES)
+    assert all(BUILTIN_POLICIES.values()), "`list policies` shows what each is"
 
 
 def test_arguments_are_read_as_yaml_values():

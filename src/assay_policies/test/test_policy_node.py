@@ -264,6 +264,7 @@ def test_a_policy_that_hangs_is_given_up_and_named(slow):
         answer = b.infer(SLOW_STREAMS)
         assert answer.code == ResultCode.DEADLINE_EXCEEDED
         assert "policy 'test_slow' did not answer within 0." in answer.message
+        assert answer.message.endswith("fix: look at the policy and its server; infer_deadline_s is 0.2")
         answer = b.reset(trial="000001-0")
         assert answer.code == ResultCode.BUSY
         assert "hangs: inference of trial 000000-0 at step 0 has been running" in answer.message
@@ -352,3 +353,18 @@ def test_a_node_that_goes_away_drops_what_its_policy_still_thinks(slow):
         slow.go.set()
         worker._thread.join(20)
         assert not worker._thread.is_alive()
+
+
+def test_where_a_policy_hangs_is_in_the_log_once(slow, capfd):
+    with bench(infer_deadline_s=0.2, **SLOW) as b:
+        b.up()
+        b.reset()
+        slow.go.clear()
+        b.publish_joints()
+        b.publish_picture()
+        assert b.infer(SLOW_STREAMS).code == ResultCode.DEADLINE_EXCEEDED
+        assert [b.reset(trial="000001-0").code for _ in range(3)] == [ResultCode.BUSY] * 3
+    said = capfd.readouterr().err
+    assert said.count("inference of trial 000000-0 at step 0 has been running for") == 1
+    assert "self.go.wait(60)" in said
+    assert said.index("in act") < said.index("self.go.wait(60)")

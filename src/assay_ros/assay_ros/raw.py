@@ -59,9 +59,17 @@ def image_pixels(raw: bytes) -> npt.NDArray[np.uint8]:
     except (IndexError, struct.error):
         raise ValueError(f"image: expected a whole message, got {len(raw)} bytes of one") from None
     if encoding != b"rgb8" or size != height * step or step < width * 3 or len(raw) < at + size:
+        if encoding != b"rgb8":
+            fix = "publish rgb8"
+        elif step < width * 3:
+            fix = f"publish a step of at least {width * 3} bytes: 3 for each of {width} pixels"
+        elif size != height * step:
+            fix = f"publish {height * step} bytes: {height} rows of {step}"
+        else:
+            fix = f"publish all of the {size} bytes that the message announces"
         raise ValueError(
             f"image: expected rgb8 {height}x{width}, got {_words(encoding)} with step {step} and "
-            f"{min(size, len(raw) - at)} bytes. fix: publish rgb8"
+            f"{min(size, len(raw) - at)} bytes. fix: {fix}"
         )
     rows = np.frombuffer(raw, dtype=np.uint8, count=size, offset=at).reshape(height, step)
     return rows[:, : width * 3].reshape(height, width, 3)

@@ -24,7 +24,7 @@ class StampBuffer:
         keep: Samples kept, at least 2.
     """
 
-    __slots__ = ("_keep", "_watch", "latest_ns", "name", "received", "samples", "torn", "wanted_ns")
+    __slots__ = ("_keep", "_watch", "latest_ns", "name", "samples", "torn", "wanted_ns")
 
     def __init__(self, name: str, watch: set[str], keep: int) -> None:
         self.name = name
@@ -34,8 +34,6 @@ class StampBuffer:
         """Stamp that is waited for; None before the first `want`."""
         self.latest_ns: int | None = None
         """Newest stamp among the samples; None when there are none."""
-        self.received = 0
-        """Messages so far."""
         self.torn = 0
         """Messages so far that were too short to have a stamp; they are not kept."""
         self._watch = watch
@@ -43,7 +41,6 @@ class StampBuffer:
 
     def add(self, msg: Any) -> None:
         """Keep one message, serialized or not, whose first field is a header; a repeat replaces the earlier one."""
-        self.received += 1
         if type(msg) is bytes:
             try:
                 ns = stamp_of(msg)

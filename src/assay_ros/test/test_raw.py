@@ -54,3 +54,19 @@ def test_torn_and_foreign_images_are_refused():
         image_pixels(whole[:-20])
     with pytest.raises(ValueError, match="expected a whole message, got 30 bytes"):
         image_pixels(whole[:30])
+
+
+def test_what_is_wrong_with_an_image_decides_the_fix():
+    def fix(message: Image, cut: int = 0) -> str:
+        raw = serialize_message(message)
+        with pytest.raises(ValueError, match="expected rgb8 4x5") as caught:
+            image_pixels(raw[: len(raw) - cut])
+        return str(caught.value).partition("fix: ")[2]
+
+    narrow, short = image(), image()
+    narrow.step = 10
+    short.data = short.data[:-7]
+    assert fix(image(encoding="bgr8")) == "publish rgb8"
+    assert fix(narrow) == "publish a step of at least 15 bytes: 3 for each of 5 pixels"
+    assert fix(short) == "publish 60 bytes: 4 rows of 15"
+    assert fix(image(), cut=20) == "publish all of the 60 bytes that the message announces"

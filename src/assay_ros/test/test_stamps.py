@@ -84,4 +84,4 @@ def test_a_message_without_a_stamp_is_counted_and_dropped(torn):
     buffer = StampBuffer("s", set(), 4)
     buffer.want(0)
     buffer.add(torn)
-    assert (buffer.torn, buffer.received, buffer.samples) == (1, 1, {})
+    assert (buffer.torn, buffer.samples) == (1, {})

@@ -33,6 +33,8 @@ class Context:
     """Launch configurations, as ``$(var ...)`` reads them."""
     environ: dict[str, str] = field(init=False)
     """Environment that processes get."""
+    assigned: set[str] = field(default_factory=set)
+    """Environment variables that actions set, added to or removed, whatever the launcher's environment has."""
     declared: dict[str, Declared] = field(default_factory=dict)
     """Arguments declared so far, of all files."""
     used: set[str] = field(default_factory=set)
@@ -50,14 +52,24 @@ class Context:
         """Start from a copy of the launcher's environment."""
         self.environ = dict(self.base_environ)
 
-    def changes(self, further: Mapping[str, str]) -> dict[str, str | None]:
-        """Return what differs from the launcher's environment: new values, and None for what is removed."""
+    def set_env(self, name: str, value: str | None) -> None:
+        """Set a variable of the processes' environment; None removes it."""
+        self.assigned.add(name)
+        if value is None:
+            self.environ.pop(name, None)
+        else:
+            self.environ[name] = value
+
+    def environment(self, further: Mapping[str, str]) -> dict[str, str | None]:
+        """Return what the launch file makes of the environment: values, and None for what it removes.
+
+        A variable that has its value already is among them: whoever reads this need not know the launcher's.
+
+        Args:
+            further: What one process gets besides.
+        """
         final = {**self.environ, **further}
-        changed: dict[str, str | None] = {
-            key: value for key, value in final.items() if self.base_environ.get(key) != value
-        }
-        changed.update({key: None for key in self.base_environ if key not in final})
-        return dict(sorted(changed.items()))
+        return {name: final.get(name) for name in sorted(self.assigned | set(further))}
 
     @property
     def namespace(self) -> str | None:

@@ -51,7 +51,7 @@ class ResolvedProcess:
     remaps: list[list[str]] = field(default_factory=list)
     """Pairs of from and to."""
     environment: dict[str, str | None] = field(default_factory=dict)
-    """What differs from the launcher's own environment; None removes a variable."""
+    """What the launch file sets, also where the launcher's own environment has it already; None removes a variable."""
     cwd: str | None = None
     output: str = "log"
     respawn: bool = False

@@ -112,7 +112,7 @@ def _process(action: Action, context: Context, **fields: object) -> ResolvedProc
         raise ConfigError(f"{where}: cwd {cwd}", expected="a directory", got="none there", fix="check the path")
     return ResolvedProcess(
         source=str(where),
-        environment=context.changes(further),
+        environment=context.environment(further),
         cwd=cwd,
         output=output,
         respawn=truth(perform(respawn, context), where) if respawn is not None else entry.flag("respawn", False),

@@ -19,6 +19,7 @@ from assay_bringup.launch.context import Context, Declared
 from assay_bringup.launch.model import Resolved, ResolvedProcess
 from assay_bringup.launch.namespaces import absolute, check_namespace
 from assay_bringup.launch.process_action import process
+from assay_bringup.launch.source import Where
 from assay_bringup.launch.substitutions import condition, existing_file, perform
 from assay_bringup.launch.unused import Skipped, refuse_unused, skipped
 from assay_core.errors import ConfigError, unknown_name
@@ -163,7 +164,7 @@ class _Resolver:
 
     def _do_include(self, action: Action) -> None:
         context = self.context
-        path = existing_file(self._required(action, "file"), action.where, "launch file")
+        path = _launch_file(self._required(action, "file"), action.where, context.file)
         self._depth += 1
         if self._depth > DEEPEST_INCLUDE:
             raise ConfigError(
@@ -186,17 +187,17 @@ class _Resolver:
     def _do_group(self, action: Action) -> None:
         context = self.context
         scoped, forwarding = action.entry.flag("scoped", True), action.entry.flag("forwarding", True)
-        saved = dict(context.variables), dict(context.environ)
+        saved = dict(context.variables), dict(context.environ), set(context.assigned)
         kept = self._pairs(action, "keep")
         if scoped and not forwarding:
-            context.variables, context.environ = {}, dict(context.base_environ)
+            context.variables, context.environ, context.assigned = {}, dict(context.base_environ), set()
         context.variables.update(kept)
         self._carry_out(action.children)
         if scoped:
-            context.variables, context.environ = saved
+            context.variables, context.environ, context.assigned = saved
 
     def _do_set_env(self, action: Action) -> None:
-        self.context.environ[self._required(action, "name")] = self._required(action, "value")
+        self.context.set_env(self._required(action, "name"), self._required(action, "value"))
 
     def _do_append_env(self, action: Action) -> None:
         name, value = self._required(action, "name"), self._required(action, "value")
@@ -204,10 +205,10 @@ class _Resolver:
         separator = os.pathsep if template is None else perform(template, self.context)
         old = self.context.environ.get(name)
         parts = [value] if old is None else [value, old] if action.entry.flag("prepend", False) else [old, value]
-        self.context.environ[name] = separator.join(parts)
+        self.context.set_env(name, separator.join(parts))
 
     def _do_unset_env(self, action: Action) -> None:
-        self.context.environ.pop(self._required(action, "name"), None)
+        self.context.set_env(self._required(action, "name"), None)
 
     def _do_log(self, action: Action) -> None:
         self.context.messages.append(self._required(action, "message"))
@@ -217,6 +218,31 @@ class _Resolver:
         namespace = absolute(self.context.namespace, pushed) or "/"
         check_namespace(namespace, action.where)
         self.context.namespace = namespace
+
+
+def _launch_file(text: str, where: Where, own: str) -> Path:
+    """Return the path of a file to include.
+
+    Args:
+        text: Its path.
+        where: The action that includes it.
+        own: The file that includes it.
+
+    Raises:
+        ConfigError: There is none; where launch files lie beside it, the message has near matches.
+    """
+    directory, name = os.path.split(text)
+    beside = [path.name for path in Path(directory).glob("*.launch.y*ml") if path.is_file() and str(path) != own]
+    if beside and not Path(text).is_file():
+        ending = ".launch.yaml"
+        error = unknown_name("launch file", name.removesuffix(ending), (each.removesuffix(ending) for each in beside))
+        raise ConfigError(
+            f"{where}: {error.subject}",
+            expected=f"{error.expected}, which lie in {directory}",
+            got=error.got,
+            fix=error.fix,
+        )
+    return existing_file(text, where, "launch file")
 
 
 def _labelled(processes: list[ResolvedProcess]) -> list[ResolvedProcess]:

@@ -1,5 +1,5 @@
 """Benchmarks of the workspace itself, as ratios to a floor measured in the same run.
 
 Machines differ and are shared; absolute times say little. Each benchmark therefore measures, interleaved with the real
-thing, the least that any program could spend on the same work, and reports the ratio.
+thing, what bare rclpy takes for the same exchange, and reports the ratio.
 """

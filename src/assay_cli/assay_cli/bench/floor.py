@@ -1,8 +1,9 @@
 """The floor under one lockstep step: bare rclpy processes that exchange the same messages and do nothing else.
 
 Each role stands for one process of the mock graph, with the same topics, message types, sizes, QoS and number of
-subscribers, the default executor, and callbacks that only store what came. What the real graph takes beyond this floor
-is ours: dynamics, pictures, checks, conversion.
+subscribers, the default executor, and callbacks that only store what came. The real graph does this exchange and,
+besides, dynamics, pictures, checks and conversion. The floor is what a program takes that uses rclpy as it comes, not
+the least that is possible: with our executor, and pictures taken as bytes, a ratio may lie below 1.
 
 Run as a process: ``python -m assay_cli.bench.floor ROLE CAMERAS WIDTH HEIGHT``.
 """

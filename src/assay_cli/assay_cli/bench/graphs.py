@@ -20,9 +20,32 @@ from assay_core.domains import claim
 if TYPE_CHECKING:
     from assay_core.rig import Camera
 
-__all__ = ["floor_graph", "real_graph"]
+__all__ = ["floor_graph", "real_graph", "running_session"]
 
 STOP_S = 5.0
+SESSION_STOP_S = 30.0
+
+
+@contextlib.contextmanager
+def running_session(directory: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """Yield the process of ``./assay eval`` with a session in ``directory``; it ends with the block, its graph with it.
+
+    Args:
+        directory: Of the session, not there yet.
+        arguments: Further words of the command.
+    """
+    command = [sys.executable, "-m", "assay_cli", "eval", *arguments, "--session", str(directory), "--json"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            process.terminate()
+        try:
+            process.communicate(timeout=SESSION_STOP_S)
+        except (subprocess.TimeoutExpired, ValueError):  # or its output was read to the end before
+            process.kill()  # its warden ends the graph
+            process.wait(STOP_S)
 
 
 @contextlib.contextmanager

@@ -5,6 +5,7 @@ The floor of the start is that of as many bare rclpy processes, started together
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -17,9 +18,10 @@ from statistics import median
 
 import psutil
 
-from assay_cli.bench.graphs import real_graph
+from assay_cli.bench.graphs import real_graph, running_session
 from assay_cli.bench.report import Report
-from assay_cli.console import INTERRUPTED, Parser, whole_number
+from assay_cli.console import INTERRUPTED, Parser, complain, whole_number
+from assay_core.domains import claim
 from assay_core.errors import AssayError, RigFault
 from assay_core.journal import JournalReader
 from assay_core.program import command
@@ -31,11 +33,14 @@ HELP_LIMIT_S = 0.5
 STOP_LIMIT_S = 5.0
 MEMORY_LIMIT_MB = 300.0
 GROWTH_LIMIT_MB = 10.0
-"""Allowed for allocator noise between the first tenth of the trials and the last."""
+"""Allowed for allocator noise between the second tenth of the trials and the last."""
 
 REPEATS = 3
 DEADLINE_S = 3600.0
 SAMPLE_S = 0.5
+TELL_S = 20.0
+"""How often it is said how far the benchmark is [s]."""
+
 _BARE = "import rclpy; from rclpy.node import Node; rclpy.init(); Node('bare'); rclpy.shutdown()"
 _INSTANCES = 50
 
@@ -73,8 +78,8 @@ def run(argv: Sequence[str]) -> Report:
 
 
 def _bare(count: int) -> float:
-    with tempfile.TemporaryDirectory(prefix="assay-bench-") as logs:
-        environment = {**os.environ, "ROS_DOMAIN_ID": "101", "ROS_LOG_DIR": logs}
+    with claim() as domain, tempfile.TemporaryDirectory(prefix="assay-bench-") as logs:
+        environment = {**os.environ, "ROS_DOMAIN_ID": str(domain.number), "ROS_LOG_DIR": logs}
         begun = time.perf_counter()
         processes = [subprocess.Popen([sys.executable, "-c", _BARE], env=environment) for _ in range(count)]
         for process in processes:
@@ -103,20 +108,17 @@ def _stop() -> float:
     """
     with tempfile.TemporaryDirectory(prefix="assay-bench-") as scratch:
         session = Path(scratch) / "session"
-        command = [sys.executable, "-m", "assay_cli", "eval", "kitchenbench", "--policy", "noop", "--cameras", "3"]
-        runner = subprocess.Popen(
-            [*command, "--session", str(session)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-        )
-        deadline = time.monotonic() + 60
-        while not _in_motion(session):
-            if runner.poll() is not None or time.monotonic() > deadline:
-                raise RigFault("the session that was to be interrupted did not get to its first trial")
-            time.sleep(0.05)
-        children = psutil.Process(runner.pid).children(recursive=True)
-        begun = time.perf_counter()
-        runner.send_signal(signal.SIGINT)
-        runner.communicate(timeout=60)
-        took = time.perf_counter() - begun
+        with running_session(session, "kitchenbench", "--policy", "noop", "--cameras", "3") as runner:
+            deadline = time.monotonic() + 60
+            while not _in_motion(session):
+                if runner.poll() is not None or time.monotonic() > deadline:
+                    raise RigFault("the session that was to be interrupted did not get to its first trial")
+                time.sleep(0.05)
+            children = psutil.Process(runner.pid).children(recursive=True)
+            begun = time.perf_counter()
+            runner.send_signal(signal.SIGINT)
+            runner.communicate(timeout=60)
+            took = time.perf_counter() - begun
         left = [child for child in children if child.is_running() and child.status() != psutil.STATUS_ZOMBIE]
         if runner.returncode != INTERRUPTED or left:
             raise RigFault(f"after an interrupt: exit code {runner.returncode}, {len(left)} processes left behind")
@@ -134,28 +136,9 @@ def _memory(report: Report, trials: int) -> None:
     epochs = max(1, trials // _INSTANCES)
     samples: dict[str, list[float]] = {}
     with tempfile.TemporaryDirectory(prefix="assay-bench-") as scratch:
-        command = [sys.executable, "-m", "assay_cli", "eval", "kitchenbench", "--cameras", "3", "--epochs", str(epochs)]
         session = Path(scratch) / "session"
-        runner = subprocess.Popen(
-            [*command, "--session", str(session), "--json"],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        deadline = time.monotonic() + DEADLINE_S
-        while runner.poll() is None and time.monotonic() < deadline:
-            _sample(psutil.Process(runner.pid), samples)
-            try:
-                runner.wait(SAMPLE_S)
-            except subprocess.TimeoutExpired:
-                continue
-        if runner.poll() is None:
-            runner.terminate()
-        _, errors = runner.communicate(timeout=60)
-        if runner.returncode != 0:
-            raise RuntimeError(
-                f"the session over which memory is watched ended with {runner.returncode}: {errors[-500:]}"
-            )
+        with running_session(session, "kitchenbench", "--cameras", "3", "--epochs", str(epochs)) as runner:
+            _watch(runner, session, epochs * _INSTANCES, samples)
     report.figures["trials"] = epochs * _INSTANCES
     report.figures["memory_mb"] = {name: round(max(values), 1) for name, values in samples.items()}
     growth = {name: _growth(values) for name, values in samples.items()}
@@ -164,6 +147,34 @@ def _memory(report: Report, trials: int) -> None:
     report.figures["growth_largest_mb"] = round(max(growth.values()), 1)
     report.limits["memory_largest_mb"] = MEMORY_LIMIT_MB
     report.limits["growth_largest_mb"] = GROWTH_LIMIT_MB
+
+
+def _watch(runner: subprocess.Popen[str], session: Path, trials: int, samples: dict[str, list[float]]) -> None:
+    """Sample memory until the session ends.
+
+    Raises:
+        RigFault: It did not end well.
+    """
+    deadline, told = time.monotonic() + DEADLINE_S, time.monotonic()
+    while runner.poll() is None and time.monotonic() < deadline:
+        _sample(psutil.Process(runner.pid), samples)
+        if time.monotonic() > told + TELL_S:
+            told = time.monotonic()
+            complain(f"memory over {trials} trials: {_trials_in(session)} done")
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            runner.wait(SAMPLE_S)
+    if runner.poll() is None:
+        raise RigFault(f"the session over which memory is watched: not done within {DEADLINE_S:g} s")
+    _, errors = runner.communicate(timeout=60)
+    if runner.returncode != 0:
+        raise RigFault(f"the session over which memory is watched ended with {runner.returncode}: {errors[-500:]}")
+
+
+def _trials_in(session: Path) -> int:
+    try:
+        return sum(1 for _ in (session / "trials").iterdir())
+    except OSError:
+        return 0
 
 
 def _sample(runner: psutil.Process, samples: dict[str, list[float]]) -> None:

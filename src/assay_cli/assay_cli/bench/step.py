@@ -21,7 +21,6 @@ from assay_cli.bench.report import Report, percentiles
 from assay_cli.console import Parser, whole_number
 from assay_core import rig
 from assay_core.program import command
-from assay_ros import qos
 
 __all__ = ["LIMIT", "run"]
 
@@ -127,16 +126,27 @@ def _compare(report: Report, suffix: str, real: Any, bare: Any, processes: tuple
 
 
 def _streams(node: Any, without_cameras: bool) -> dict[str, str]:
-    """Return how each stream of a step travels: subscribers on the whole graph, and the QoS of this node's end."""
+    """Return how each topic of a step and a chunk travels: publishers and subscribers on the whole graph, and the QoS.
+
+    Depth and history are those of this node's end; discovery does not tell them of other ends.
+    """
     topics = [f"{arm}/command" for arm in rig.ARMS] + [f"{arm}/joint_states" for arm in rig.ARMS]
-    topics += ["world/task_state", "world/privileged"]
-    topics += [] if without_cameras else [camera.topic for camera in rig.cameras(len(rig.CAMERAS))]
+    topics += ["world/task_state", "world/privileged", "policy/chunk"]
+    if not without_cameras:
+        for camera in rig.cameras(len(rig.CAMERAS)):
+            topics += [camera.topic, f"cameras/{camera.name}/camera_info"]
     ends = {end.topic_name.lstrip("/"): end.qos_profile for end in [*node.publishers, *node.subscriptions]}
     found = {}
     for topic in topics:
-        profile = ends.get(topic, qos.SENSOR)
-        policies = (profile.reliability, profile.durability, profile.history)
-        named = " ".join(policy.name.lower() for policy in policies)
-        count = len(node.get_subscriptions_info_by_topic(f"/{topic}"))
-        found[topic] = f"{count} subscribers, {named} {profile.depth}"
+        publishers = node.get_publishers_info_by_topic(f"/{topic}")
+        subscribers = node.get_subscriptions_info_by_topic(f"/{topic}")
+        qos = sorted({_policies(info.qos_profile) for info in [*publishers, *subscribers]})
+        words = [f"{len(publishers)} publishers, {len(subscribers)} subscribers", *qos]
+        if topic in ends:
+            words.append(f"{ends[topic].history.name.lower()} {ends[topic].depth}")
+        found[topic] = ", ".join(words)
     return found
+
+
+def _policies(profile: Any) -> str:
+    return f"{profile.reliability.name.lower()} {profile.durability.name.lower()}"

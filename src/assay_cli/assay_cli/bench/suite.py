@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import subprocess
-import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Sequence
@@ -21,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from assay_benchmarks.catalog import expand
-from assay_cli.bench.graphs import floor_graph
+from assay_cli.bench.graphs import floor_graph, running_session
 from assay_cli.bench.report import Report, percentiles
 from assay_cli.console import Parser
 from assay_core import rig
@@ -98,13 +96,12 @@ def _measure(report: Report, tasks: Sequence[str], count: int) -> None:
 def _session(tasks: Sequence[str], count: int, totals: _Totals) -> None:
     with tempfile.TemporaryDirectory(prefix="assay-bench-") as scratch:
         session = Path(scratch) / "session"
-        command = [sys.executable, "-m", "assay_cli", "eval", *tasks, "--policy", "scripted", "--cameras", str(count)]
-        done = subprocess.run(
-            [*command, "--session", str(session), "--json"], capture_output=True, text=True, timeout=DEADLINE_S
-        )
-        if done.returncode != 0:
-            raise RigFault(f"the session ended with exit code {done.returncode}: {done.stderr[-500:]}")
-        totals.trials += int(json.loads(done.stdout)["trials"])
+        arguments = [*tasks, "--policy", "scripted", "--cameras", str(count)]
+        with running_session(session, *arguments) as runner:
+            summary, errors = runner.communicate(timeout=DEADLINE_S)
+        if runner.returncode != 0:
+            raise RigFault(f"the session ended with exit code {runner.returncode}: {errors[-500:]}")
+        totals.trials += int(json.loads(summary)["trials"])
         with JournalReader(session) as journal:
             totals.steps += sum(int(result.record.get("steps", 0)) for result in journal.results())
         events = [event for event in journal.events() if event.trial_id]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from assay_cli.console import complain
@@ -18,14 +19,16 @@ def main(argv: Sequence[str]) -> int:
     from assay_bridge.planning import make_plan, session_directory
     from assay_bridge.preflight import bytes_needed, check_directory, check_disk, create_session
     from assay_bridge.running import Job
+    from assay_bringup.launch.backends import backends
     from assay_cli.host import attached_graph, run_session
 
-    plan = make_plan(options)
+    known = backends(os.environ)
+    plan = make_plan(options, backends=known)
     if run.attach:
         from assay_bridge.attached import adopt
 
         # Planned once more: what is wrong with the request itself was said before anybody waited for a graph.
-        plan = make_plan(adopt(options, run.given, attached_graph()))
+        plan = make_plan(adopt(options, run.given, attached_graph()), backends=known)
     directory = session_directory(run.session, plan.session_id)
     check_directory(directory)
     check_disk(directory, bytes_needed(plan))
@@ -34,6 +37,7 @@ def main(argv: Sequence[str]) -> int:
 
     def prepare() -> Job:
         digest = create_session(directory, plan)
-        return Job(plan, directory, digest, tuple((entry, 0) for entry in plan.entries), fresh=True)
+        pending = tuple((entry, 0) for entry in plan.entries)
+        return Job(plan, directory, digest, pending, has_world=known[plan.backend].has_world, fresh=True)
 
     return run_session(plan, prepare, attach=run.attach, as_json=run.json)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,16 +16,9 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
+    from assay_bringup.launch.backends import Backend
+
 __all__ = ["main"]
-
-BUILT_IN = {
-    "scripted": "an oracle that knows the mock world's hidden goal",
-    "random": "moves at random",
-    "noop": "holds still",
-}
-"""Policies of the policy node itself."""
-
-BACKEND_WORDS = {"mock": "stands in for both arms and up to three cameras; no physics"}
 
 
 def main(argv: Sequence[str]) -> int:
@@ -69,25 +63,31 @@ def _policies_view(names: list[str]) -> RenderableType:
     from rich.text import Text
 
     from assay_bridge.planning import policy_misfit
+    from assay_core.policy_names import BUILTIN_POLICIES
 
     shown = _columns("policy", "fits the rig", "what it is, or why it does not fit")
     for name in names:
         why = policy_misfit(name)
-        shown.add_row(name, "no" if why else "yes", Text(why or BUILT_IN.get(name, "registered with Inspect Robots")))
+        shown.add_row(
+            name, "no" if why else "yes", Text(why or BUILTIN_POLICIES.get(name, "registered with Inspect Robots"))
+        )
     rig = "The rig: two arms, 14 absolute joint targets, up to three cameras. Arguments: policy_args:='key=value ...'"
     return Group(shown, Text(rig))
 
 
 def _backends(_directory: str | None) -> tuple[Any, Callable[[Any], RenderableType]]:
-    from assay_bridge.planning import BACKENDS
+    from assay_bringup.launch.backends import backends
 
-    return list(BACKENDS), _backends_view
+    found = backends(os.environ)
+    return list(found), lambda names: _backends_view([found[name] for name in names])
 
 
-def _backends_view(names: list[str]) -> RenderableType:
+def _backends_view(found: Sequence[Backend]) -> RenderableType:
+    from rich.text import Text
+
     shown = _columns("back end", "what it is")
-    for name in names:
-        shown.add_row(name, BACKEND_WORDS.get(name, ""))
+    for each in found:
+        shown.add_row(each.name, Text(each.about))
     return shown
 
 

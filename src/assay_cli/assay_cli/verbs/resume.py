@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from assay_cli.console import Parser, complain
@@ -20,9 +21,11 @@ def main(argv: Sequence[str]) -> int:
     from assay_bridge.preflight import bytes_needed, check_disk
     from assay_bridge.running import Job
     from assay_bridge.sessions import check_resumable, find_session
+    from assay_bringup.launch.backends import backend
     from assay_cli.host import attached_graph, run_session
 
     found = check_resumable(find_session(asked.session), tell=complain)
+    has_world = backend(found.plan.backend, os.environ).has_world
     check_disk(found.directory, bytes_needed(found.plan, (entry for entry, _ in found.pending)))
 
     if asked.attach:
@@ -32,7 +35,13 @@ def main(argv: Sequence[str]) -> int:
 
     def prepare() -> Job:
         return Job(
-            found.plan, found.directory, found.plan_hash, found.pending, found.finished, resume=found.has_journal
+            found.plan,
+            found.directory,
+            found.plan_hash,
+            found.pending,
+            found.finished,
+            resume=found.has_journal,
+            has_world=has_world,
         )
 
     return run_session(found.plan, prepare, attach=asked.attach, as_json=asked.json)
