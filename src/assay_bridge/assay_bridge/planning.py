@@ -253,7 +253,7 @@ def _check_fit(tasks: Sequence[Task | None], options: EvalOptions, deadline_s: f
             return [rig_issues(task, options, policy) for task in tasks]
 
         try:
-            found = contained(look, deadline_s)
+            found = contained(look, deadline_s, trace=deadline_s != LIST_S)
         except Broken as error:
             raise ConfigError(
                 f"policy '{options.policy}'",

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from fakes import started
 
+from assay_bridge.client_types import ClientConfig
 from assay_bridge.policy_calls import NodeHangs
 from assay_core.errors import ConfigError, PolicyError, RigFault
 from assay_msgs.msg import ResultCode
@@ -132,3 +135,13 @@ def test_a_policy_that_reads_what_the_rig_lacks_is_refused(make_rig):
     fakes.policy.streams = ["left/joint_states", "cameras/right/image_raw"]
     with pytest.raises(ConfigError, match="got cameras/right/image_raw"):
         client.reset_policy({"id": "x"}, 0, 7, "reach")
+
+
+def test_the_page_for_authors_of_policies_names_the_deadlines():
+    page = Path(__file__).resolve().parents[3] / "docs" / "own-policy.md"
+    if not page.is_file():
+        pytest.skip("installed without the documentation")
+    text, config = page.read_text(), ClientConfig()
+    assert f"more than {config.infer_s * 0.9:g} s for one `act`" in text, "the node answers at nine tenths of it"
+    assert f"more than {config.reset_s:g} s for `reset`" in text
+    assert f"has not come back {config.reset_s:g} s into" in text

@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from assay_bridge.attached import domain_number
 from assay_bridge.progress import Progress
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from assay_bridge.attached import Serving
+    from assay_bridge.derived import Derived
     from assay_bringup.launch.model import Resolved
     from assay_bringup.launch.processes import GraphProcesses
     from assay_core.plan import Plan
@@ -168,7 +169,7 @@ def _run(job: Job, watch: Watch, *, as_json: bool, logs: Path | None) -> int:
     finally:
         progress.close()
     if derived is not None:
-        _report(derived.summary, unvalidated_instances(job.plan), as_json=as_json)
+        _report(derived, unvalidated_instances(job.plan), as_json=as_json, logs=logs)
     for line in closing_words(job, end, derived):
         complain(line)
     code = exit_code(end, derived)
@@ -177,17 +178,20 @@ def _run(job: Job, watch: Watch, *, as_json: bool, logs: Path | None) -> int:
     return code
 
 
-def _report(summary: Any, unvalidated: tuple[int, int], *, as_json: bool) -> None:
-    from assay_bridge.summary import notes, table
+def _report(derived: Derived, unvalidated: tuple[int, int], *, as_json: bool, logs: Path | None) -> None:
+    from assay_bridge.summary import notes, policy_words, table
 
+    summary = derived.summary
     tried = summary["trials"] + summary["invalid"]
     try:
         if as_json:
             say(json.dumps(summary))
+            for line in policy_words(derived.policy_errors, logs):
+                complain(line)
         elif tried or summary["status"] == "done":
             page(table(summary))
             say()
-            for line in notes(summary, unvalidated):
+            for line in notes(summary, unvalidated, derived.policy_errors, logs):
                 say(line)
         sys.stdout.flush()
     except OSError:

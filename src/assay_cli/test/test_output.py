@@ -15,12 +15,15 @@ from assay_cli.__main__ import main
 def test_a_terminal_without_utf8_gets_escapes_and_json_stays_json() -> None:
     script = (
         "import sys\n"
+        "from types import SimpleNamespace\n"
         "from assay_cli import __main__ as program, host\n"
         "from assay_cli.console import own_output, page, say\n"
         "def work(argv):\n"
         "    summary = {'trials': 0, 'invalid': 0, 'status': 'done', 'policies': ['\\u00e9']}\n"
         "    with own_output():\n"
-        "        say('P\\u0302 1.00'); page('P\\u0302'); host._report(summary, 0, as_json=True)\n"
+        "        say('P\\u0302 1.00'); page('P\\u0302')\n"
+        "        derived = SimpleNamespace(summary=summary, policy_errors=(0, ''))\n"
+        "        host._report(derived, (0, 0), as_json=True, logs=None)\n"
         "    return 0\n"
         "program._dispatch = work\n"
         "sys.exit(program.main(['eval']))\n"

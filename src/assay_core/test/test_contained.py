@@ -57,7 +57,7 @@ def test_a_traceback_is_written_where_it_is_asked_for(capfd) -> None:
         raise RuntimeError("my model exploded")
 
     for trace in (False, True):
-        with pytest.raises(Broken, match="^RuntimeError: my model exploded$"):
+        with pytest.raises(Broken, match=r"^RuntimeError: my model exploded$"):
             contained(explode, 20.0, trace=trace)
         assert ("in explode" in capfd.readouterr().err) is trace
 

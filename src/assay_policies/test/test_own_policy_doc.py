@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-import tomllib
 from inspect_robots.registry import policy as register
 
-from assay_bridge.client_types import ClientConfig
 from assay_core.rig import ACTION_LABELS, action_high, action_low, cameras
 from assay_policies.api import MOST_STEPS, Inputs, Trial, checked
 from assay_policies.inspect_policy import InspectPolicy
@@ -33,10 +31,13 @@ def block(text: str, language: str) -> str:
 
 
 def test_its_policy_fits_the_rig_and_answers(text: str, capfd: pytest.CaptureFixture[str]) -> None:
-    point = tomllib.loads(block(text, "toml"))["project"]["entry-points"]["inspect_robots.policies"]["my"]
-    scope: dict[str, Any] = {"__name__": point.partition(":")[0]}
+    point = re.search(r'points."inspect_robots.policies"\]\nmy = "(\w+):(\w+)"\n', block(text, "toml"))
+    assert point is not None
+    module, name = point.groups()
+    assert f'py-modules = ["{module}"]' in text
+    scope: dict[str, Any] = {"__name__": module}
     exec(block(text, "python"), scope)
-    register("test_own")(scope[point.partition(":")[2]])
+    register("test_own")(scope[name])
     policy = InspectPolicy("test_own", {"stride": 0.05, "horizon": 5}, cameras=cameras(3), control_hz=10.0)
     assert policy.streams == ("left/joint_states", "right/joint_states", "cameras/top/image_raw")
     chunks = []
@@ -54,14 +55,10 @@ def test_its_numbers_are_those_of_the_code(text: str) -> None:
     assert f"1 to {MOST_STEPS:,} `Action`s" in text
     assert [text.index(f"`{name}`") for name in (ACTION_LABELS[0], ACTION_LABELS[5], ACTION_LABELS[6])]
     low, high = action_low(), action_high()
-    shown = re.search(
-        r"1: (\S+) \.\. (\S+), 2: (\S+) \.\. (\S+), 3: (\S+) \.\. (\S+), 4 and 5: ±(\S+), 6: ±(\S+) ", text
-    )
+    pair = r": (\S+) \.\. (\S+), "
+    shown = re.search(rf"1{pair}2{pair}3{pair}4 and 5: ±(\S+), 6: ±(\S+) ", text)
     assert shown is not None
     limits = [value for i in range(3) for value in (low[i], high[i])] + [high[3], high[5]]
     assert [float(value) for value in shown.groups()] == pytest.approx(limits, abs=6e-4)
-    config = ClientConfig()
-    assert f"more than {config.infer_s * 0.9:g} s for one `act`" in text
-    assert f"more than {config.reset_s:g} s for `reset`" in text
     for camera in cameras(3):
         assert f"`{camera.key}`" in text
