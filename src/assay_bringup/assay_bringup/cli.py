@@ -176,7 +176,8 @@ def _run(resolved: Resolved, log_dir: str | None) -> int:
     try:
         for message in resolved.messages:
             _say(message, writing)
-        _say(f"logs: {directory}", writing)
+        named = from_environment()
+        _say(f"ROS domain {0 if named is None else named.number}, logs: {directory}", writing)
         with _rig(resolved):
             graph = GraphProcesses.start(resolved, log_dir=directory, echo=echo, clients=0)
             interrupt.graph = graph
