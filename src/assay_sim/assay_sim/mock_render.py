@@ -19,7 +19,7 @@ from assay_sim.arm_drawing import ArmPainter, Box, Strokes, arm_points
 from assay_sim.backdrop import backdrop, pedestal
 from assay_sim.camera_model import CameraModel, camera_model
 from assay_sim.kinematics import BASES_M
-from assay_sim.models import model_of
+from assay_sim.models import model_of, preload
 from assay_sim.raster import Solid, Solids, draw_cloth, draw_scene, draw_shadows
 from assay_sim.scene import Placed, place_objects
 from assay_sim.textures import GRAIN_KINDS, grain
@@ -120,8 +120,10 @@ class MockRenderer:
     def __init__(self, cameras: Sequence[Camera], noise_sigma: float = 0.0, seed: int = 0) -> None:
         self.views = tuple(CameraView(camera, noise_sigma, seed + k) for k, camera in enumerate(cameras))
         self._painter = ArmPainter([view.model for view in self.views]) if self.views else None
-        for kind in GRAIN_KINDS if self.views else ():
-            grain(kind)  # made now, because memory should not grow from trial to trial
+        if self.views:
+            preload()
+            for kind in GRAIN_KINDS:
+                grain(kind)
         self._strokes: list[Strokes | None] = [None] * len(self.views)
         self._step = 0
 

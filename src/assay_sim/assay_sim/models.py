@@ -5,6 +5,7 @@ Models depend on kind, size and variant alone, so they are built once and kept; 
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,16 +13,20 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from assay_benchmarks import catalog
+from assay_benchmarks.blueprint import blueprint_for
+from assay_benchmarks.specs import instance_by_id
+from assay_core.errors import ConfigError
 from assay_sim import assets_dishes, assets_storage, assets_tools
 from assay_sim.assets_food import PIECES, filling, heap
 from assay_sim.mesh import Mesh
-from assay_sim.scene import Placed, nominal_size
+from assay_sim.scene import Placed, nominal_size, place_objects
 from assay_sim.textures import weave
 
-__all__ = ["Model", "known_assets", "model_of"]
+__all__ = ["Model", "known_assets", "model_of", "preload"]
 
 Size = tuple[float, float, float]
-_CLOTH_PX_PER_M = 600.0
+_CLOTH_PX_PER_M = 500.0
 
 _SOLID: Mapping[str, tuple[Callable[[Size, int], Mesh], str]] = {
     "plate": (assets_dishes.plate, "ceramic"),
@@ -68,6 +73,15 @@ class Model:
 def known_assets() -> frozenset[str]:
     """Return the names of all assets that have a model."""
     return frozenset({*_SOLID, *_CLOTHS, *PIECES})
+
+
+def preload() -> None:
+    """Make the models that instances need, so that no trial takes longer, or memory, for being the first with one."""
+    for instance_id in catalog.instance_ids():
+        _, instance = instance_by_id(instance_id)
+        with contextlib.suppress(ConfigError):  # one that describes no scene has none to draw
+            for item in place_objects(blueprint_for(instance, 0)):
+                model_of(item)
 
 
 def model_of(item: Placed) -> tuple[Model, Size]:
