@@ -37,17 +37,7 @@ class Advances:
         return self._ahead is not None
 
     def report(self, state: int, record_json: str = "") -> int:
-        """Report a state, wait for the answer and for that of a report ahead; return the state in force.
-
-        Args:
-            state: ``TrialState`` constant.
-            record_json: With JUDGE, the trial record so far.
-
-        Raises:
-            SafetyStop: The trial was halted for safety.
-            TrialEnded: It ended otherwise.
-            RigFault: The benchmark node refused, or did not answer.
-        """
+        """Report a state, wait for the answer and for that of a report ahead; see `GraphClient.advance`."""
         ahead, self._ahead = self._ahead, None
         with self._begin(state, record_json) as call:
             if ahead is not None:
@@ -61,11 +51,7 @@ class Advances:
 
     @contextlib.contextmanager
     def meanwhile(self, state: int) -> Iterator[None]:
-        """Report a state, and wait for the answer only at the end of the block.
-
-        Raises:
-            As `report`, at the end of the block.
-        """
+        """Report a state, and wait for the answer only at the end of the block; see `GraphClient.advance_meanwhile`."""
         with self._begin(state) as call:
             yield
             self._answered(call)

@@ -206,7 +206,7 @@ def policy_misfit(name: str) -> str:
         name: One of `assay_core.policy_names.policy_names`.
     """
     try:
-        _check_fit([None], EvalOptions(tasks=(), policy=name), LIST_S)
+        _check_fit([None], EvalOptions(tasks=(), policy=name), LIST_S, trace=False)
     except ConfigError as error:
         return error.got
     return ""
@@ -231,10 +231,13 @@ def rig_issues(task: Task | None, options: EvalOptions, policy: Any) -> tuple[st
     return tuple(f"{issue.message} [{issue.code}]" for issue in check_compatibility(policy, embodiment, task).errors)
 
 
-def _check_fit(tasks: Sequence[Task | None], options: EvalOptions, deadline_s: float = BUILD_S) -> None:
+def _check_fit(
+    tasks: Sequence[Task | None], options: EvalOptions, deadline_s: float = BUILD_S, *, trace: bool = True
+) -> None:
     """Check by the framework's own rules that rig, policy and each task fit together.
 
-    A policy of the framework is built for this, in a copy of this process: whatever it does there stays there.
+    A policy of the framework is built for this, in a copy of this process: whatever it does there stays there, but
+    for the traceback of what it raises, unless ``trace`` is False.
 
     Raises:
         ConfigError: They do not, with every mismatch, or the policy cannot be built with its arguments.
@@ -253,7 +256,7 @@ def _check_fit(tasks: Sequence[Task | None], options: EvalOptions, deadline_s: f
             return [rig_issues(task, options, policy) for task in tasks]
 
         try:
-            found = contained(look, deadline_s, trace=deadline_s != LIST_S)
+            found = contained(look, deadline_s, trace=trace)
         except Broken as error:
             raise ConfigError(
                 f"policy '{options.policy}'",

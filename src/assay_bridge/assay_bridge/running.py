@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from assay_bridge import exit_codes
 from assay_bridge.preflight import discard_session
-from assay_bridge.sessions import where_it_stands
+from assay_bridge.sessions import Resumable, where_it_stands
 from assay_bridge.summary import instance_key
 from assay_core.errors import AssayError
 from assay_core.instances import MODEL_DRAFT
@@ -66,6 +66,37 @@ class Job:
     """Whether a simulated world of the back end judges progress."""
     fresh: bool = False
     """Whether the directory was made for this run and may go again if the session never opens."""
+
+    @classmethod
+    def begun(cls, plan: Plan, directory: Path, digest: str, *, has_world: bool) -> Job:
+        """Return the job of a new session, whose directory was made for it.
+
+        Args:
+            plan: Its plan.
+            directory: Session directory.
+            digest: SHA-256, hex, of the stored plan.
+            has_world: See the field.
+        """
+        pending = tuple((entry, 0) for entry in plan.entries)
+        return cls(plan, directory, digest, pending, has_world=has_world, fresh=True)
+
+    @classmethod
+    def resumed(cls, found: Resumable, *, has_world: bool) -> Job:
+        """Return the job of a session that goes on.
+
+        Args:
+            found: What `assay_bridge.sessions.check_resumable` found.
+            has_world: See the field.
+        """
+        return cls(
+            found.plan,
+            found.directory,
+            found.plan_hash,
+            found.pending,
+            found.finished,
+            resume=found.has_journal,
+            has_world=has_world,
+        )
 
 
 def client_config(plan: Plan, *, has_world: bool) -> ClientConfig:

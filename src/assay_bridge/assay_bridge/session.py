@@ -131,7 +131,7 @@ class SessionRunner:
         self._pictures = PictureWriter(self.directory / TRIALS_DIR, clip_hz)
         self._sink = AssaySink(
             on_step=lambda _steps: self.watch.stop.check(),
-            on_images=self._keep_pictures,
+            on_images=lambda _scene, _epoch, images: self._pictures.put(self.link.trial_id, images),
             on_frame=(lambda images: self._pictures.put_frame(self.link.trial_id, images)) if clip_hz else None,
             frame_every=every,
         )
@@ -355,9 +355,6 @@ class SessionRunner:
         found["environment_id"] = found["environment_id"] or self.plan.backend
         found["policy_config"] |= {"controller": "default", "guardrails": list(SAFETY_CHAIN)}
         return found
-
-    def _keep_pictures(self, _scene_id: str, _epoch: int, images: Any) -> None:
-        self._pictures.put(self.link.trial_id, images)
 
     # -- closing -----------------------------------------------------------------------------------------------------
 

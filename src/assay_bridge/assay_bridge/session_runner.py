@@ -109,23 +109,12 @@ def make_job(params: RunnerParams) -> Job:
     """
     directory = Path(params.session) if params.session else None
     if directory is not None and directory.is_dir():
-        found = check_resumable(directory, tell=_say)
-        return Job(
-            found.plan,
-            found.directory,
-            found.plan_hash,
-            found.pending,
-            found.finished,
-            resume=found.has_journal,
-            has_world=params.world,
-        )
+        return Job.resumed(check_resumable(directory, tell=_say), has_world=params.world)
     plan = make_plan(eval_options(params))
     directory = session_directory(directory, plan.session_id)
     check_directory(directory)
     check_disk(directory, bytes_needed(plan))
-    digest = create_session(directory, plan)
-    pending = tuple((entry, 0) for entry in plan.entries)
-    return Job(plan, directory, digest, pending, has_world=params.world, fresh=True)
+    return Job.begun(plan, directory, create_session(directory, plan), has_world=params.world)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -8,7 +8,6 @@ import os
 import sqlite3
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
@@ -49,15 +48,20 @@ def test_an_intact_session_verifies_and_reading_changes_nothing(session: Path) -
     assert seal["session_id"] == "s1"
 
 
-def test_sealing_waits_for_those_who_look_at_the_journal(session: Path) -> None:
-    reader = sqlite3.connect(session / JOURNAL_FILE, check_same_thread=False)
+def test_sealing_waits_for_those_who_look_at_the_journal(session: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reader leaves while sealing waits, at the third look."""
+    reader, looks = sqlite3.connect(session / JOURNAL_FILE), []
     assert reader.execute("SELECT count(*) FROM trials").fetchone() == (2,)
-    leaving = threading.Timer(0.3, reader.close)
-    leaving.start()
-    try:
-        write_seal(session)
-    finally:
-        leaving.join()
+
+    class Turn:
+        def wait(self, timeout: float) -> None:
+            looks.append(timeout)
+            if len(looks) == 3:
+                reader.close()
+
+    monkeypatch.setattr("assay_core.seal.threading.Event", Turn)
+    write_seal(session)
+    assert len(looks) == 3
     assert verify_seal(session) == []
 
 

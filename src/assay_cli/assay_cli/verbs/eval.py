@@ -37,7 +37,6 @@ def main(argv: Sequence[str]) -> int:
 
     def prepare() -> Job:
         digest = create_session(directory, plan)
-        pending = tuple((entry, 0) for entry in plan.entries)
-        return Job(plan, directory, digest, pending, has_world=known[plan.backend].has_world, fresh=True)
+        return Job.begun(plan, directory, digest, has_world=known[plan.backend].has_world)
 
     return run_session(plan, prepare, attach=run.attach, as_json=run.json)

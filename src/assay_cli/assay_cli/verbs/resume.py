@@ -34,14 +34,6 @@ def main(argv: Sequence[str]) -> int:
         check_plan(found.plan, attached_graph())
 
     def prepare() -> Job:
-        return Job(
-            found.plan,
-            found.directory,
-            found.plan_hash,
-            found.pending,
-            found.finished,
-            resume=found.has_journal,
-            has_world=has_world,
-        )
+        return Job.resumed(found, has_world=has_world)
 
     return run_session(found.plan, prepare, attach=asked.attach, as_json=asked.json)
