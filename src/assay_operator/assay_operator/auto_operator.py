@@ -160,10 +160,11 @@ class AutoOperator(Node):
 
     def _judge(self, now_s: float) -> None:
         trial, realization = self._trial, self._realization
-        if realization is None or realization.trial_id != trial.trial_id:
+        due = (trial.session_id, trial.trial_id)
+        if realization is None or (realization.session_id, realization.trial_id) != due:
             return  # latched as well; it comes at once
         rubric = len(realization.rubric) > 4
-        judgement = self._checker.judge(trial.trial_id, int(realization.max_steps), rubric, now_s)
+        judgement = self._checker.judge(due, int(realization.max_steps), rubric, now_s)
         if judgement is not None:
             self._judging = False
             self._send_verdict(trial, judgement, now_s)
@@ -211,7 +212,7 @@ def _read(raw: bytes) -> WorldState:
 
     message = deserialize_message(raw, TaskState)
     return WorldState(
-        trial_id=message.trial_id,
+        trial=(message.session_id, message.trial_id),
         step=int(message.step),
         progress=float(message.progress),
         success=bool(message.success),

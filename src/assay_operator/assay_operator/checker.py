@@ -20,7 +20,8 @@ MAX_GRACES = 4
 class WorldState:
     """What the world says about a trial (``assay_msgs/TaskState``)."""
 
-    trial_id: str
+    trial: tuple[str, str]
+    """Session and trial id: trials of all sessions have the same ids."""
     step: int
     progress: float
     success: bool
@@ -59,24 +60,24 @@ class Checker:
     ) -> None:
         self._newest, self._ask_again = newest, ask_again
         self._grace_s, self._give_up_s = grace_s, give_up_s
-        self._trial_id = ""
+        self._trial = ("", "")
         self._since_s = self._newer_s = self._asked_s = 0.0
         self._seen: WorldState | None = None
 
-    def judge(self, trial_id: str, horizon: int, rubric: bool, now_s: float) -> Judgement | None:
+    def judge(self, trial: tuple[str, str], horizon: int, rubric: bool, now_s: float) -> Judgement | None:
         """Return the judgement of a trial, or None while a state is waited for. Call it again then.
 
         Args:
-            trial_id: The trial in JUDGE.
+            trial: Session and id of the trial in JUDGE.
             horizon: Its control steps; 0 when unknown.
             rubric: Whether the task has a rubric of stages 0 to 4.
             now_s: Monotonic time [s].
         """
-        if trial_id != self._trial_id:
-            self._trial_id, self._since_s, self._newer_s = trial_id, now_s, now_s
+        if trial != self._trial:
+            self._trial, self._since_s, self._newer_s = trial, now_s, now_s
             self._asked_s, self._seen = now_s, None
         state = self._newest()
-        if state is not None and state.trial_id == trial_id and state != self._seen:
+        if state is not None and state.trial == trial and state != self._seen:
             self._seen, self._newer_s = state, now_s
         seen = self._seen
         if seen is None:

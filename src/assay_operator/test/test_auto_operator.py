@@ -82,8 +82,9 @@ class Bench:
         waiting = {TrialState.ARRANGE: ["operator"], TrialState.JUDGE: ["grader"]}.get(state, ["runner"])
         self._trial.publish(TrialState(session_id="s", trial_id=trial, state=state, waiting_for=waiting, **changes))
 
-    def step(self, step: int, trial: str = "t0", *, success: bool = False) -> None:
-        message = TaskState(trial_id=trial, step=step, progress=step / 20, success=success, terminated=success)
+    def step(self, step: int, trial: str = "t0", *, success: bool = False, session: str = "s") -> None:
+        message = TaskState(session_id=session, trial_id=trial, step=step, progress=step / 20)
+        message.success = message.terminated = success
         message.termination_reason = "success" if success else ""
         self.last = message
         self._task_state.publish(message)

@@ -18,11 +18,11 @@ class World:
     def _ask(self) -> None:
         self.asked += 1
 
-    def at(self, step: int, *, success: bool = False, reason: str = "", trial: str = "t") -> None:
-        self.state = WorldState(trial, step, 1.0 if success else step / 100, success, bool(reason), reason)
+    def at(self, step: int, *, success: bool = False, reason: str = "", trial: str = "t", session: str = "s") -> None:
+        self.state = WorldState((session, trial), step, 1.0 if success else step / 100, success, bool(reason), reason)
 
     def judge(self, now_s: float, *, rubric: bool = False, horizon: int = 60) -> Judgement | None:
-        return self.checker.judge("t", horizon, rubric, now_s)
+        return self.checker.judge(("s", "t"), horizon, rubric, now_s)
 
 
 @pytest.fixture
@@ -47,6 +47,17 @@ def test_a_stage_is_given_only_where_it_is_known(world: World) -> None:
     assert world.judge(0.0, rubric=True).stage == 4  # type: ignore[union-attr]
     world.at(60)
     assert world.judge(0.0, rubric=True).stage is None  # type: ignore[union-attr]
+
+
+def test_a_trial_of_another_session_is_another_trial(world: World) -> None:
+    """Trials of all sessions have the same ids, and a graph may serve one session after the other."""
+    world.at(20, success=True, reason="success")
+    assert world.judge(0.0) is not None
+    assert world.checker.judge(("s2", "t"), 60, False, 100.0) is None, "judged by what another session's world said"
+    world.at(60, session="s2")
+    judgement = world.checker.judge(("s2", "t"), 60, False, 100.1)
+    assert judgement is not None
+    assert judgement.outcome == "failure"
 
 
 def test_a_state_that_may_not_be_the_last_is_waited_over(world: World) -> None:

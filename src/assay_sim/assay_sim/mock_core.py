@@ -212,8 +212,10 @@ class MockCore:
         command, report = read_command(ARMS[arm], msg), self.reports[arm]
         if isinstance(command, str):
             report.refuse(command, self.now_ns())
-        elif msg.trial_id and msg.trial_id != self._trial[1]:
-            report.refuse(f"expected trial '{self._trial[1]}', got '{msg.trial_id}'", self.now_ns())
+        elif msg.trial_id and (msg.session_id, msg.trial_id) != self._trial[:2]:
+            session, trial = self._trial[:2]
+            wanted, got = f"'{trial}' of session '{session}'", f"'{msg.trial_id}' of session '{msg.session_id}'"
+            report.refuse(f"expected trial {wanted}, got {got}", self.now_ns())
         elif report.holder() not in ("", command.lease):
             report.refuse(f"'{report.holder()}' holds the lease, not '{command.lease}'", self.now_ns())
         else:

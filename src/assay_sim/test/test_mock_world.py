@@ -139,8 +139,10 @@ def test_malformed_commands_are_refused_and_the_world_waits_for_good_ones(make):
     bad = np.full(14, np.nan)
     bench.client.send(stamp, bad)
     bench.until(lambda: "expected finite values" in bench.client.got("right/state")[-1].message, "refusal")
-    bench.client.send(stamp, START_POSITION, trial_id="000009-0")
+    bench.client.send(stamp, START_POSITION, session_id="s", trial_id="000009-0")
     bench.until(lambda: "expected trial '000000-0'" in bench.client.got("right/state")[-1].message, "refusal")
+    bench.client.send(stamp, START_POSITION, session_id="another", trial_id="000000-0")
+    bench.until(lambda: "of session 'another'" in bench.client.got("right/state")[-1].message, "refusal")
     assert bench.world.core.dynamics.steps == 0
     stamp = bench.step(stamp, START_POSITION)
     bench.client.send(stamp, START_POSITION, lease="somebody else")

@@ -91,7 +91,7 @@ class Client(Node):
             at = ARMS.index(arm) * 7
             point = JointTrajectoryPoint(positions=[float(x) for x in targets[at : at + 7]])
             message = ArmCommand(sequence=self.sequence, lease=fields.get("lease", "runner"))
-            message.trial_id = fields.get("trial_id", "")
+            message.session_id, message.trial_id = fields.get("session_id", ""), fields.get("trial_id", "")
             message.trajectory = JointTrajectory(joint_names=list(joint_names(arm)), points=[point])
             message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp_ns, 10**9)
             self.pubs[arm].publish(message)
